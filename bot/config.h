@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * config.h - configuration: YAML files in one folder (kperfbot.yaml, trees.yaml, machines.yaml; any may be missing),
+ * checked in full before anything starts. Every mistake is named as file:line:column, an unknown key with the nearest
+ * known one. Defaults work with no file at all.
+ *
+ * Folder: --config DIR, KPERFBOT_CONFIG, /etc/kperfbot, in this order.
+ */
+#ifndef KPB_BOT_CONFIG_H
+#define KPB_BOT_CONFIG_H
+#include "kernels/machine.h"
+#include "reporters/report.h"
+
+struct tree_config {
+	char *name, *url;
+	bool enabled, program;          /* program: user-space tree, kind: program */
+	struct strv branches;           /* globs, default "*" */
+	double interval_s;              /* default 300 */
+	char *kconfig;                  /* default vm-min; "program" for programs */
+	char *build_command, *artefact; /* programs */
+	struct strv jobs;               /* job file names */
+	char *machine;                  /* name */
+	char *branch_label;             /* for the subject line */
+	struct strv mail_cc;
+	int64_t max_commits;            /* older pairs fall back to the merge base; default 20000 */
+};
+struct config {
+	char *dir;                      /* where it was read from, NULL: built in */
+	char *state_dir, *cache_dir;
+	struct tree_config *tree; size_t n_trees;
+	struct machine *machine; size_t n_machines;     /* always holds "local", "qemu" and "qemu-icount" */
+	/* limits */
+	int build_slots, build_jobs;    /* default 1, nproc */
+	/* judging */
+	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.002 */
+	int64_t min_boots, max_boots, proof_boots;
+	/* mail */
+	char *robot_name, *robot_address, *mbox, *smtp_url, *smtp_user, *smtp_password_file, *smtp_ca_file;
+	bool smtp_starttls;
+	struct strv mail_allow, mail_always_cc;
+	int64_t mail_max_recipients;
+	bool mail_smtp_enabled;
+};
+/* dir NULL: by the rule above. Collects all mistakes: the message holds one a line. */
+int config_load(const char *dir_or_null, struct config *ret);
+void config_release(struct config *c);
+const struct tree_config *config_tree(const struct config *c, const char *name);
+const struct machine *config_machine(const struct config *c, const char *name);
+void config_report(const struct config *c, struct report_config *ret); /* borrows from c */
+
+#endif

@@ -1,0 +1,196 @@
+-- SPDX-License-Identifier: GPL-2.0-or-later
+-- The whole memory of kperfbot. Times are microseconds since the epoch (UTC), object ids full hex.
+-- Version: PRAGMA user_version, see db/migrate.c. Every stage reads its input here and writes its output here.
+
+CREATE TABLE tree (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE,
+	url TEXT NOT NULL,
+	kind TEXT NOT NULL DEFAULT 'kernel' CHECK (kind IN ('kernel', 'program')),
+	settings TEXT NOT NULL DEFAULT '{}',            -- JSON: branches, interval, jobs, kconfig, build command, lists
+	enabled INTEGER NOT NULL DEFAULT 1,
+	last_poll INTEGER, next_poll INTEGER,
+	poll_failures INTEGER NOT NULL DEFAULT 0,
+	poll_error TEXT
+) STRICT;
+
+CREATE TABLE branch (
+	id INTEGER PRIMARY KEY,
+	tree INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
+	name TEXT NOT NULL,
+	head TEXT,                                      -- NULL: deleted on the remote
+	tested TEXT,                                    -- last head that was compared to its end
+	seen INTEGER NOT NULL,
+	UNIQUE (tree, name)
+) STRICT;
+
+CREATE TABLE head_event (                               -- each move of a branch, kept for ever
+	id INTEGER PRIMARY KEY,
+	branch INTEGER NOT NULL REFERENCES branch ON DELETE CASCADE,
+	time INTEGER NOT NULL,
+	old_head TEXT, new_head TEXT,
+	forced INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE build (
+	id INTEGER PRIMARY KEY,
+	tree INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
+	commit_oid TEXT NOT NULL,
+	kconfig TEXT NOT NULL,                          -- 'program' for trees of that kind
+	state TEXT NOT NULL CHECK (state IN ('ok', 'broken', 'infra')),
+	image_path TEXT, image_hash TEXT, config_hash TEXT, source_hash TEXT, toolchain TEXT,
+	seconds REAL, cached INTEGER NOT NULL DEFAULT 0,
+	error TEXT,                                     -- first error line
+	warnings TEXT,                                  -- kconfig options that did not survive, one a line
+	log_path TEXT,
+	time INTEGER NOT NULL,
+	UNIQUE (tree, commit_oid, kconfig)
+) STRICT;
+CREATE INDEX build_image ON build (image_hash);
+
+CREATE TABLE job (
+	id TEXT PRIMARY KEY,                            -- first 16 digits of the SHA-256 of canonical
+	name TEXT NOT NULL,
+	program TEXT NOT NULL,
+	canonical TEXT NOT NULL,                        -- JSON, keys sorted
+	params TEXT NOT NULL,                           -- JSON object, in job file order
+	script TEXT NOT NULL                            -- the one shell script
+) STRICT;
+
+CREATE TABLE machine (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE,
+	driver TEXT NOT NULL,
+	tbox_group TEXT NOT NULL,
+	settings TEXT NOT NULL DEFAULT '{}',
+	state TEXT NOT NULL DEFAULT 'healthy' CHECK (state IN ('healthy', 'suspect', 'offline', 'drained')),
+	failures INTEGER NOT NULL DEFAULT 0,            -- infrastructure failures in a row
+	note TEXT,
+	description TEXT                                -- CPU model and memory, for reports
+) STRICT;
+
+CREATE TABLE run (
+	id INTEGER PRIMARY KEY,
+	build INTEGER NOT NULL REFERENCES build ON DELETE CASCADE,
+	job TEXT NOT NULL REFERENCES job,
+	machine INTEGER NOT NULL REFERENCES machine,
+	boot TEXT NOT NULL,                             -- runs with equal boot shared one boot
+	replicate INTEGER NOT NULL,                     -- number of the perturbation
+	verdict TEXT NOT NULL CHECK (verdict IN ('ok', 'failed', 'incomplete', 'boot-failed', 'timeout', 'crashed',
+						 'untrusted', 'infra')),
+	cause TEXT,
+	started INTEGER NOT NULL, seconds REAL NOT NULL, boot_seconds REAL,
+	result_dir TEXT,
+	root_image TEXT,
+	task INTEGER                                    -- who asked for it
+) STRICT;
+CREATE INDEX run_build ON run (build, job, machine);
+
+CREATE TABLE metric (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE,
+	unit TEXT NOT NULL DEFAULT '',
+	direction INTEGER NOT NULL DEFAULT 0,           -- +1 higher is better, -1 lower is better, 0 not known
+	kpi INTEGER NOT NULL DEFAULT 0
+) STRICT;
+
+CREATE TABLE value (
+	run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+	metric INTEGER NOT NULL REFERENCES metric,
+	value REAL NOT NULL,
+	PRIMARY KEY (run, metric)
+) STRICT, WITHOUT ROWID;
+CREATE INDEX value_metric ON value (metric, run);
+
+-- A question: does head differ from base in this job on this tbox group? Asked by the watcher, the CLI or a case.
+CREATE TABLE comparison (
+	id INTEGER PRIMARY KEY,
+	tree INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
+	branch TEXT NOT NULL DEFAULT '',
+	base TEXT NOT NULL, head TEXT NOT NULL,
+	kconfig TEXT NOT NULL,
+	job TEXT NOT NULL REFERENCES job,
+	machine INTEGER NOT NULL REFERENCES machine,
+	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'different', 'broken', 'cancelled')),
+	reason TEXT,
+	created INTEGER NOT NULL, ended INTEGER,
+	UNIQUE (tree, base, head, kconfig, job, machine)
+) STRICT;
+
+CREATE TABLE "case" (
+	id INTEGER PRIMARY KEY,
+	comparison INTEGER NOT NULL REFERENCES comparison ON DELETE CASCADE,
+	metric INTEGER NOT NULL REFERENCES metric,
+	state TEXT NOT NULL CHECK (state IN ('suspected', 'confirmed', 'bisecting', 'proving', 'found', 'reported', 'fixed',
+					     'ignored', 'not-reproduced')),
+	part INTEGER NOT NULL DEFAULT 0,                -- 0: whole change; 1..: a further culprit of the same comparison
+	confidence REAL NOT NULL,                       -- asked posterior
+	effect REAL, effect_lo REAL, effect_hi REAL,    -- relative change head against base, and its interval
+	culprit TEXT, posterior REAL,
+	proof TEXT,                                     -- JSON: parent, boots, means, effect, interval, p, revert
+	candidates TEXT,                                -- JSON: what is left when it is a set; what was dropped, and why
+	boots INTEGER NOT NULL DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0,
+	note TEXT,                                      -- who ignored it and why, or why it ended
+	opened INTEGER NOT NULL, changed INTEGER NOT NULL,
+	UNIQUE (comparison, metric, part)
+) STRICT;
+
+CREATE TABLE report (
+	id INTEGER PRIMARY KEY,
+	"case" INTEGER NOT NULL UNIQUE REFERENCES "case" ON DELETE CASCADE,
+	message_id TEXT NOT NULL UNIQUE,
+	subject TEXT NOT NULL,
+	recipients TEXT NOT NULL,                       -- JSON: [{address, header, reason, allowed}]
+	text TEXT NOT NULL,                             -- the whole RFC 5322 message
+	created INTEGER NOT NULL
+) STRICT;
+
+CREATE TABLE delivery (                                 -- one row per report and way out; sent at most once
+	report INTEGER NOT NULL REFERENCES report ON DELETE CASCADE,
+	way TEXT NOT NULL CHECK (way IN ('mbox', 'smtp')),
+	state TEXT NOT NULL CHECK (state IN ('waiting', 'sending', 'sent', 'failed', 'unknown')),
+	detail TEXT,                                    -- mbox: offset before the append; smtp: last answer
+	attempts INTEGER NOT NULL DEFAULT 0, next_try INTEGER, time INTEGER NOT NULL,
+	PRIMARY KEY (report, way)
+) STRICT;
+
+-- Durable work. Claimed by a worker under a lease; a worker that vanished gives it back.
+CREATE TABLE task (
+	id INTEGER PRIMARY KEY,
+	kind TEXT NOT NULL CHECK (kind IN ('fetch', 'build', 'run', 'report', 'send')),
+	key TEXT NOT NULL UNIQUE,                       -- the same work is never queued twice
+	state TEXT NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'running', 'done', 'failed', 'cancelled')),
+	priority INTEGER NOT NULL DEFAULT 0,            -- higher first
+	payload TEXT NOT NULL,                          -- JSON
+	resource TEXT NOT NULL,                         -- slot class: 'build', 'net', 'mail', 'machine:NAME'
+	comparison INTEGER REFERENCES comparison ON DELETE CASCADE,
+	"case" INTEGER REFERENCES "case" ON DELETE CASCADE,
+	attempts INTEGER NOT NULL DEFAULT 0, max_attempts INTEGER NOT NULL DEFAULT 3,
+	not_before INTEGER NOT NULL DEFAULT 0,
+	owner TEXT, lease_until INTEGER,
+	created INTEGER NOT NULL, started INTEGER, ended INTEGER,
+	result TEXT                                     -- last message
+) STRICT;
+CREATE INDEX task_ready ON task (state, priority DESC, id);
+
+CREATE TABLE task_dep (
+	task INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+	needs INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,
+	PRIMARY KEY (task, needs)
+) STRICT, WITHOUT ROWID;
+
+-- What happened, for people: shown by "case show" and "queue list --log".
+CREATE TABLE event (
+	id INTEGER PRIMARY KEY,
+	time INTEGER NOT NULL,
+	"case" INTEGER, comparison INTEGER, task INTEGER,
+	text TEXT NOT NULL
+) STRICT;
+
+-- Stable views for other tools (Grafana's SQLite source, notebooks).
+CREATE VIEW v_points AS
+	SELECT t.name AS tree, b.commit_oid AS commit_oid, b.kconfig AS kconfig, j.name AS job, m.tbox_group AS tbox_group,
+	       m.name AS machine, r.id AS run, r.boot AS boot, r.started AS time, r.verdict AS verdict, k.name AS metric,
+	       k.unit AS unit, v.value AS value
+	FROM value v JOIN run r ON r.id = v.run JOIN metric k ON k.id = v.metric JOIN build b ON b.id = r.build
+	     JOIN tree t ON t.id = b.tree JOIN job j ON j.id = r.job JOIN machine m ON m.id = r.machine;

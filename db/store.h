@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * store.h - the one way to the database. Only files in db/ contain SQL. Schema: schema.sql.
+ *
+ * A store is one connection (WAL, foreign keys, busy timeout 20 s). Any number of processes may have the file open;
+ * every function is one transaction, so that a process killed at any point leaves whole rows only. Functions return 0
+ * or a positive count, or a negative errno with err_set(): -ENOENT for "no such row", -ENOSPC for a full disk, -EBUSY
+ * when another process held the file too long, -EEXIST where a unique row exists already.
+ *
+ * Strings inside returned structs belong to the struct and go with its *_release(). Ids are the row ids. NULL strings
+ * are NULL in the database.
+ */
+#ifndef KPB_DB_STORE_H
+#define KPB_DB_STORE_H
+#include "lib/base.h"
+#include "lib/table.h"
+
+struct store;
+
+/* Opens or creates path and migrates it. read_only: never creates, writes fail. ":memory:" works. */
+int store_open(const char *path, bool read_only, struct store **ret);
+void store_close(struct store *s);
+static inline void cleanup_store(struct store **s) { if (*s) store_close(*s); }
+#define _cleanup_store_ _cleanup_(cleanup_store)
+/* Several calls as one transaction; nests by counting. */
+int store_begin(struct store *s);
+int store_commit(struct store *s);
+void store_rollback(struct store *s);
+
+/* ---- trees, branches ---- */
+struct db_tree {
+	int64_t id; char *name, *url, *kind, *settings; bool enabled;
+	usec_t last_poll, next_poll; int64_t poll_failures; char *poll_error;
+};
+void db_tree_release(struct db_tree *t);
+int store_tree_put(struct store *s, const struct db_tree *t, int64_t *ret_id);  /* insert, or update url/kind/settings/enabled by name */
+int store_tree_get(struct store *s, const char *name, struct db_tree *ret);
+int store_tree_by_id(struct store *s, int64_t id, struct db_tree *ret);
+int store_trees(struct store *s, struct db_tree **ret, size_t *ret_n);          /* by name */
+int store_tree_remove(struct store *s, const char *name);
+int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next, const char *error_or_null); /* counts failures */
+
+struct db_branch { int64_t id, tree; char *name, *head, *tested; usec_t seen; };
+void db_branch_release(struct db_branch *b);
+/* New head of a branch (head NULL: deleted). Writes head_event when it moved. Returns 1 when it moved, else 0. */
+int store_branch_head(struct store *s, int64_t tree, const char *name, const char *head, bool forced, int64_t *ret_id);
+int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n);
+int store_branch_tested(struct store *s, int64_t branch, const char *oid);
+
+/* ---- builds ---- */
+struct db_build {
+	int64_t id, tree; char *commit, *kconfig, *state;
+	char *image_path, *image_hash, *config_hash, *source_hash, *toolchain, *error, *warnings, *log_path;
+	double seconds; bool cached; usec_t time;
+};
+void db_build_release(struct db_build *b);
+int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id); /* replaces that of the same tree, commit, kconfig */
+int store_build_get(struct store *s, int64_t tree, const char *commit, const char *kconfig, struct db_build *ret);
+int store_build_by_id(struct store *s, int64_t id, struct db_build *ret);
+int store_builds(struct store *s, int64_t tree, const char *kconfig, struct db_build **ret, size_t *ret_n);
+/* Mean seconds of builds of that tree and kconfig that were not cached; NAN without any. */
+double store_build_cost(struct store *s, int64_t tree, const char *kconfig);
+
+/* ---- jobs, machines ---- */
+struct db_job { char *id, *name, *program, *canonical, *params, *script; };
+void db_job_release(struct db_job *j);
+int store_job_put(struct store *s, const struct db_job *j);     /* no-op where the id exists */
+int store_job_get(struct store *s, const char *id_or_name, struct db_job *ret); /* the newest of that name */
+
+struct db_machine { int64_t id; char *name, *driver, *tbox_group, *settings, *state, *note, *description; int64_t failures; };
+void db_machine_release(struct db_machine *m);
+int store_machine_put(struct store *s, const struct db_machine *m, int64_t *ret_id); /* insert or update by name; keeps state */
+int store_machine_get(struct store *s, const char *name, struct db_machine *ret);
+int store_machine_by_id(struct store *s, int64_t id, struct db_machine *ret);
+int store_machines(struct store *s, struct db_machine **ret, size_t *ret_n);
+int store_machine_state(struct store *s, int64_t id, const char *state, int64_t failures, const char *note);
+
+/* ---- runs and values ---- */
+struct metric_value { char *name; double value; const char *unit; int direction; bool kpi; };
+struct metric_set { struct metric_value *v; size_t n, cap; };
+/* Adds (or replaces) a value; name is copied, unit must be a constant. Non-finite values are refused (-EINVAL). */
+int metric_set_add(struct metric_set *m, const char *name, double value, const char *unit, int direction, bool kpi);
+const struct metric_value *metric_set_get(const struct metric_set *m, const char *name);
+void metric_set_release(struct metric_set *m);
+
+struct db_run {
+	int64_t id, build, machine, replicate, task; char *job, *boot, *verdict, *cause, *result_dir, *root_image;
+	usec_t started; double seconds, boot_seconds;
+};
+void db_run_release(struct db_run *r);
+/* The run and all its values in one transaction. */
+int store_run_put(struct store *s, const struct db_run *r, const struct metric_set *values, int64_t *ret_id);
+int store_run_by_id(struct store *s, int64_t id, struct db_run *ret);
+/* Runs of a build's job on all machines of a tbox group, oldest first; verdict NULL: any. */
+int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *verdict,
+	       struct db_run **ret, size_t *ret_n);
+double store_run_cost(struct store *s, const char *job, const char *tbox_group); /* mean seconds; NAN without any */
+
+/* One metric of one build: a value per run with its boot, oldest first ("ok" runs only). boot strings point into the
+ * block; free both with sample_release(). */
+struct sample { size_t n; double *value; char **boot; usec_t *time; };
+void sample_release(struct sample *s);
+int store_sample(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *metric,
+		 struct sample *ret);
+/* All metrics of one build at once, for compare: matrix[metric] in name order. */
+struct metric_info { char *name, *unit; int direction; bool kpi; };
+struct matrix { size_t n_metrics, n_runs; struct metric_info *metric; int64_t *run; char **boot; char **verdict;
+		double *v; /* [metric * n_runs + run], NAN where the run has no such metric */ };
+void matrix_release(struct matrix *m);
+int store_matrix(struct store *s, int64_t build, const char *job, const char *tbox_group, struct matrix *ret);
+int store_metric_info(struct store *s, const char *name, struct metric_info *ret);
+void metric_info_release(struct metric_info *m);
+
+/* ---- comparisons, cases ---- */
+struct db_comparison {
+	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *state, *reason; usec_t created, ended;
+};
+void db_comparison_release(struct db_comparison *c);
+int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id); /* existing: its id, unchanged */
+int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
+int store_comparisons(struct store *s, const char *state_or_null, struct db_comparison **ret, size_t *ret_n);
+int store_comparison_end(struct store *s, int64_t id, const char *state, const char *reason);
+
+struct db_case {
+	int64_t id, comparison, part, boots, builds; char *metric, *state, *culprit, *proof, *candidates, *note;
+	double confidence, effect, effect_lo, effect_hi, posterior; usec_t opened, changed;
+};
+void db_case_release(struct db_case *c);
+int store_case_put(struct store *s, const struct db_case *c, int64_t *ret_id);  /* id 0: insert; else update all fields */
+int store_case_by_id(struct store *s, int64_t id, struct db_case *ret);
+int store_cases(struct store *s, const char *state_or_null, struct db_case **ret, size_t *ret_n);
+
+/* ---- reports ---- */
+struct db_report { int64_t id, case_id; char *message_id, *subject, *recipients, *text; usec_t created; };
+void db_report_release(struct db_report *r);
+int store_report_put(struct store *s, const struct db_report *r, int64_t *ret_id); /* -EEXIST where the case has one */
+int store_report_by_case(struct store *s, int64_t case_id, struct db_report *ret);
+struct db_delivery { int64_t report; char *way, *state, *detail; int64_t attempts; usec_t next_try, time; };
+void db_delivery_release(struct db_delivery *d);
+int store_delivery_put(struct store *s, const struct db_delivery *d);           /* insert or replace */
+int store_delivery_get(struct store *s, int64_t report, const char *way, struct db_delivery *ret);
+
+/* ---- tasks ---- */
+struct db_task {
+	int64_t id, priority, comparison, case_id, attempts, max_attempts;
+	char *kind, *key, *state, *payload, *resource, *owner, *result;
+	usec_t not_before, lease_until, created, started, ended;
+};
+void db_task_release(struct db_task *t);
+/* Queues work; where the key exists already nothing changes and its id is given back (returns 1). needs: ids that must
+ * be 'done' first, 0-terminated or NULL. */
+int store_task_add(struct store *s, const struct db_task *t, const int64_t *needs, int64_t *ret_id);
+/* The best ready task of a resource whose time has come and whose needs are done -> running under a lease; -ENOENT when
+ * there is none. resource_prefix "machine:" style prefixes end in ':'. */
+int store_task_claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret);
+int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);
+/* ok: done. Else back to ready after retry_after (if attempts are left and retry_after > 0) or failed. The result text
+ * is kept. A task whose needs failed is failed too. */
+int store_task_end(struct store *s, int64_t id, bool ok, usec_t retry_after, const char *result);
+/* Gives back what died with its owner: leases that ran out, or all of an owner (NULL: only the run-out ones). Returns
+ * how many. An attempt given back this way does not count. */
+int store_task_reap(struct store *s, const char *dead_owner);
+int store_task_by_id(struct store *s, int64_t id, struct db_task *ret);
+int store_task_by_key(struct store *s, const char *key, struct db_task *ret);
+/* states: comma list or NULL. */
+int store_tasks(struct store *s, const char *states, struct db_task **ret, size_t *ret_n);
+int store_task_cancel(struct store *s, int64_t id);     /* ready or running -> cancelled */
+int store_task_retry(struct store *s, int64_t id);      /* failed or cancelled -> ready, attempts 0 */
+/* When the next ready task's time comes: usec, 0 for none waiting. */
+usec_t store_task_next_time(struct store *s);
+
+void store_event(struct store *s, int64_t case_id, int64_t comparison, int64_t task, const char *fmt, ...) _printf_(5, 6);
+
+/* ---- queries for people ---- */
+struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;
+		      int64_t case_id, limit; };
+/* what: runs, metrics, series, builds, cases, trees, machines, queue, events. Commits may be abbreviated; since and
+ * until are ISO dates or "2d"-like ages. -EINVAL names a wrong word. */
+int store_query(struct store *s, const char *what, const struct query_filter *f, struct table *ret);
+/* One SQL statement on a read-only connection. */
+int store_sql(struct store *s, const char *sql, struct table *ret);
+/* Full object id from 6 or more digits, among builds, heads and comparisons; -ENOENT, or -ENOTUNIQ with the matches. */
+int store_find_commit(struct store *s, const char *prefix, char **ret);
+
+#define DB_LIST_RELEASE(list, n, one)                                                                                  \
+	do {                                                                                                           \
+		for (size_t i_ = 0; i_ < (n); i_++)                                                                    \
+			one(&(list)[i_]);                                                                              \
+		free(list);                                                                                            \
+	} while (0)
+
+#endif

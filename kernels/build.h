@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * build.h - turns a commit into an image.
+ *
+ * One worktree and one O= folder per (tree, kconfig) under state_dir/worktrees, so that a neighbour commit costs a
+ * partial rebuild; ccache and finished builds (keyed by source tree, config and toolchain) live in cache_dir. Everything
+ * that a tree's own Makefile runs, runs inside bubblewrap: no network, only its own folders writable, limits on time,
+ * memory and processes. The same source gives the same image_hash: build user, host, time and version are fixed.
+ * Killing it at any moment is safe; the next call cleans up.
+ */
+#ifndef KPB_KERNELS_BUILD_H
+#define KPB_KERNELS_BUILD_H
+#include "lib/buf.h"
+
+enum build_kind { BUILD_KERNEL, BUILD_PROGRAM };
+
+struct build_request {
+	enum build_kind kind;
+	const char *tree;               /* name, for the worktree's folder */
+	const char *git_dir, *commit;
+	const char *kconfig;            /* kernels/configs/<name>.config chain, e.g. "vm-min"; for programs "program" */
+	const char *const *options;     /* extra CONFIG_X=y lines (alignment build ...), NULL-terminated, or NULL */
+	const char *command;            /* BUILD_PROGRAM: shell command, run in the worktree (default "make") */
+	const char *artefact;           /* BUILD_PROGRAM: path inside the worktree of the file or folder to keep */
+	const char *state_dir, *cache_dir;
+	const char *log_path;           /* becomes log_path.zst */
+	int jobs;                       /* make -j */
+	double timeout_s;               /* 0: 2 h */
+	uint64_t max_memory;            /* bytes, 0: 4 GiB a process */
+	volatile const int *cancel;
+	void (*progress)(void *arg, const char *line);  /* e.g. "CC net/unix/scm.o", may be NULL */
+	void *progress_arg;
+};
+
+struct build_result {
+	const char *state;              /* "ok", "broken" (the commit's fault), "infra" (ours: disk full, no compiler ...) */
+	char *image_path;               /* kept file: bzImage, or the artefact */
+	char *image_hash, *config_hash, *source_hash, *toolchain;
+	char *error;                    /* first error line, terminal-safe */
+	char *warnings;                 /* options that did not survive, one a line */
+	char *log_path;
+	double seconds;
+	bool cached;                    /* came out of the cache, nothing was compiled */
+};
+void build_result_release(struct build_result *r);
+/* 0 also when state is not "ok"; negative only for trouble that leaves no state. */
+int build_commit(const struct build_request *q, struct build_result *ret);
+/* True when that commit's image lies ready in the cache (so a bisection step there costs no build). */
+bool build_is_cached(const struct build_request *q);
+/* Names of the configs there are. */
+int kconfig_names(struct strv *ret);
+/* Merged fragment text of a config (with its "# include: NAME" lines resolved). */
+int kconfig_fragment(const char *name, struct buf *ret);
+
+#endif

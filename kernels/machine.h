@@ -1,0 +1,71 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * machine.h - test machines: one ops struct per driver (machine-*.c), one call to boot an image and run a script on it.
+ *
+ * Every phase (prepare, boot, run, collect, release) has a deadline; the console is always kept; a boot that fails always
+ * yields a verdict with a named cause and the last console lines; nothing is left running whatever happens to us.
+ */
+#ifndef KPB_KERNELS_MACHINE_H
+#define KPB_KERNELS_MACHINE_H
+#include "lib/buf.h"
+
+struct machine {
+	char *name, *driver, *tbox_group;
+	int cpus, memory_mb;
+	int icount_shift;               /* qemu-icount only */
+	char *qemu;                     /* program; default qemu-system-x86_64 */
+	char *append;                   /* more kernel arguments */
+	double boot_timeout_s;          /* 0: driver's default */
+	char *description;              /* for reports; NULL: made by the driver */
+};
+void machine_release(struct machine *m);
+
+struct boot_request {
+	const struct machine *machine;
+	const char *image;              /* bzImage; driver local: the artefact of a program build, or NULL */
+	const char *root_image;         /* initramfs cpio; not used by local */
+	const char *script;             /* text of the rendered job */
+	double script_timeout_s;
+	const char *const *env;         /* NAME=value for the script, NULL-terminated, or NULL */
+	int64_t perturb;                /* replicate number -> $KPB_PERTURB */
+	const char *out_dir;            /* gets console.log and result/ with the script's files */
+	volatile const int *cancel;
+};
+
+struct boot_result {
+	const char *verdict;            /* "ok" (the script ran to its end: see exit_status), "boot-failed", "timeout",
+					   "crashed" (panic, oops, guest died), "infra" (QEMU missing, disk full ...) */
+	int exit_status;                /* of the script, when verdict is ok */
+	char *cause;                    /* e.g. "kernel panic: Attempted to kill init!", NULL when ok */
+	char *console_tail;             /* last lines, terminal-safe */
+	double boot_seconds;            /* power-on to script start, wall clock */
+	double wall_seconds;
+	double icount_ns_per_insn;      /* 2^shift, or 0 */
+};
+void boot_result_release(struct boot_result *r);
+
+#define MACHINE_NEEDS_IMAGE (1u << 0)
+#define MACHINE_NEEDS_ROOT (1u << 1)
+#define MACHINE_DETERMINISTIC (1u << 2)
+struct machine_ops {
+	const char *name, *help;
+	unsigned flags;
+	int (*check)(const struct machine *m);          /* can it work here? message says what to do when not */
+	int (*boot)(const struct boot_request *q, struct boot_result *ret);
+	char *(*describe)(const struct machine *m);     /* "test machine:" text */
+};
+const struct machine_ops *machine_driver(const char *name);     /* NULL where there is none */
+const struct machine_ops *const *machine_drivers(void);         /* NULL-terminated */
+/* Calls the driver; returns 0 also for failed boots (see verdict), negative only when there is no such driver. */
+int machine_boot(const struct boot_request *q, struct boot_result *ret);
+/* Removes what a killed worker left behind (temporary folders; processes die by themselves). */
+void machine_clean_stale(const char *state_dir);
+
+/* ---- root image ---- */
+/* An initramfs of Debian packages' files and our agent, content-addressed in cache_dir/root; built when an input
+ * changed. programs: commands it must hold besides the basic set (NULL-terminated, or NULL). */
+struct root_image { char *path, *hash; double seconds; int64_t bytes; bool cached; };
+void root_image_release(struct root_image *r);
+int root_image_make(const char *cache_dir, const char *const *programs, struct root_image *ret);
+
+#endif

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tree.h - git trees: a bare mirror per tree, fetched by git, read with libgit2.
+ *
+ * Every head ever seen stays reachable in the mirror under refs/kperfbot/seen/<oid>, so that a force push or a deleted
+ * branch never takes away a commit that results or a running bisection need.
+ */
+#ifndef KPB_KERNELS_TREE_H
+#define KPB_KERNELS_TREE_H
+#include "lib/dag.h"
+#include "lib/buf.h"
+
+struct tree_ref { char *branch, *oid; };
+struct tree_refs { struct tree_ref *v; size_t n, cap; };
+void tree_refs_release(struct tree_refs *r);
+
+/* Cheap: git ls-remote with a timeout; only branches that match one of the globs (NULL: all). */
+int tree_remote_heads(const char *url, const char *const *globs, double timeout_s, struct tree_refs *ret);
+/* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
+ * refs/kperfbot/seen/<oid>. Safe to be killed at any moment. */
+int tree_fetch(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s);
+/* True when anc is an ancestor of (or equal to) oid. */
+int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);
+int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret);
+int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);         /* any revision text; -ENOENT */
+
+struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name, *committer_mail;
+		     char **parents; size_t n_parents; int64_t time; };
+void commit_info_release(struct commit_info *c);
+int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret);
+/* Paths that the commit changes against its first parent. */
+int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret);
+/* Content of a file at a commit; -ENOENT where there is none. */
+int tree_file_at(const char *git_dir, const char *oid, const char *path, struct buf *ret);
+
+/* What is between base (excluded, known good) and head (included): all commits reachable from head and not from base,
+ * parents before children, node 0 = base itself standing for everything before. Parents outside the range map to 0.
+ * oid[i] belongs to node i. why[i]: NULL, or why commit i cannot matter ("documentation only", "other architecture"),
+ * decided from its paths; merges never get one. At most max commits (-E2BIG). */
+struct tree_range { struct dag dag; char **oid; char **why; };
+void tree_range_release(struct tree_range *r);
+int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret);
+
+#endif

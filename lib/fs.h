@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * fs.h - files and folders. All paths are plain strings; results are freed by the caller. Messages name the path.
+ */
+#ifndef KPB_LIB_FS_H
+#define KPB_LIB_FS_H
+#include "lib/buf.h"
+
+int fs_mkdir_p(const char *path);
+/* The folder that the file will live in. */
+int fs_mkdir_parent(const char *path);
+bool fs_exists(const char *path);
+bool fs_is_dir(const char *path);
+int64_t fs_size(const char *path);      /* -errno when it cannot be told */
+/* Whole file; at most max bytes (0: 256 MiB), -EFBIG above. */
+int fs_read(const char *path, size_t max, struct buf *ret);
+/* Written beside, synced and renamed over: after a crash there is the old file or the new one, never half of one. */
+int fs_write_atomic(const char *path, const void *data, size_t n);
+int fs_append(const char *path, const void *data, size_t n);  /* appends and syncs */
+int fs_rm_rf(const char *path);         /* 0 where it does not exist; does not follow links */
+int fs_copy(const char *from, const char *to);      /* one regular file, mode kept; atomic */
+/* Names in a folder, sorted, without . and .. */
+int fs_list(const char *dir, struct strv *ret);
+/* Free bytes for us on the file system of path. */
+int64_t fs_free_bytes(const char *path);
+/* An exclusive lock on path (created): fd to keep open, or -EWOULDBLOCK where another process has it. */
+int fs_lock(const char *path, bool wait);
+/* "XDG_CACHE_HOME/kperfbot" or "~/.cache/kperfbot"; KPERFBOT_CACHE overrides. New string. */
+char *fs_cache_dir(void);
+/* KPERFBOT_STATE, or /var/lib/kperfbot for root, else XDG_STATE_HOME/kperfbot or ~/.local/state/kperfbot. */
+char *fs_state_dir(void);
+/* Where our data files (jobs, kernels/configs, schema) are: KPERFBOT_DATA, else the source tree when the program runs
+ * out of it, else PREFIX/share/kperfbot. Not to be freed. */
+const char *fs_data_dir(void);
+
+/* SHA-256 as 64 lower-case hex digits + NUL. */
+#define SHA256_HEX 65
+void sha256_hex(const void *data, size_t n, char out[SHA256_HEX]);
+int sha256_file(const char *path, char out[SHA256_HEX]);
+/* Compresses a file into path.zst (zstd level 6) and removes the original; the text form packs memory. */
+int zstd_pack_file(const char *path);
+int zstd_write(const char *path_zst, const void *data, size_t n);
+int zstd_read(const char *path_zst, size_t max, struct buf *ret);
+
+#endif

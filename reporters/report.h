@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * report.h - LKP's table as text, the mail of a found case, and its ways out.
+ *
+ * A report is composed once from the database and stored (one row per case, Message-ID derived from the case); then it is
+ * delivered. Nothing is ever sent twice.
+ */
+#ifndef KPB_REPORTERS_REPORT_H
+#define KPB_REPORTERS_REPORT_H
+#include "bisect/compare.h"
+#include "db/store.h"
+#include "lib/buf.h"
+
+/* LKP's comparison block: 89 '=', axes, commit legend, heads, fail rows, perf rows; byte for byte (see docs). axes:
+ * "key" and "value" pairs sorted by key here. Only changed rows unless all. */
+struct lkp_column { const char *oid, *subject; };
+struct lkp_axis { const char *key, *value; };
+int lkp_table(const struct cmp_result *r, const struct lkp_column *col, size_t n_cols, const struct lkp_axis *axis,
+	      size_t n_axes, bool all, struct buf *out);
+/* One row of it (used by tests on recorded rows). NAN stddev_pct: blank. */
+void lkp_value(struct buf *out, double v);
+void lkp_stddev(struct buf *out, double pct);
+void lkp_change(struct buf *out, double change, bool points);
+
+/* Everything the mail needs that is not in the database rows themselves. */
+struct report_config {
+	const char *robot_name, *robot_address;         /* From: "kperfbot" <bot@example.org> */
+	const char *mbox;                               /* path, NULL: no mbox */
+	const char *smtp_url;                           /* smtp://host:port, smtps://..., NULL: off */
+	const char *smtp_user, *smtp_password_file, *smtp_ca_file;
+	bool smtp_starttls_required;
+	const char *const *allow;                       /* globs of addresses that may get mail; NULL: nobody */
+	const char *const *always_cc;                   /* subject to allow too */
+	size_t max_recipients;                          /* default 20 */
+	const char *reproduce_dir;                      /* folder for the case's files (script, config, logs) */
+};
+/* Composes and stores the report of a case in state found or proven; git_dir of its tree for names and MAINTAINERS.
+ * -EEXIST where there is one. */
+int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id);
+/* Delivers by one way ("mbox" or "smtp"). 0: sent (or was already); -EAGAIN: try again later (message says why);
+ * -EUNATCH: nobody allowed; anything else: failed for good. */
+int report_deliver(struct store *s, int64_t case_id, const char *way, const struct report_config *cfg);
+/* The script that reproduces a case on a plain Debian machine (checkout, config, build, boot, run both, compare). */
+int report_reproduce_script(struct store *s, int64_t case_id, struct buf *out);
+
+#endif
