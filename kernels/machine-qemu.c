@@ -1,0 +1,373 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * machine-qemu.c - boots a kernel in QEMU: "qemu" with KVM where it works and TCG elsewhere, "qemu-icount" with TCG's
+ * instruction counting, where guest time is a function of the instructions alone (docs/DETERMINISM.md).
+ *
+ * The job travels in as a second archive behind the root image; the results come back over the second serial line after
+ * the script has ended; in between nothing passes between host and guest. The kernel under test is not trusted: QEMU
+ * runs in its own system call sandbox, with a cap on the size of the files it writes, and without any device it can do
+ * without.
+ */
+#include "kernels/cpio.h"
+#include "kernels/machine-internal.h"
+#include "kernels/result.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#define DEFAULT_QEMU "qemu-system-x86_64"
+#define DEFAULT_MEMORY_MB 512
+#define DEFAULT_SHIFT 3
+#define OUTPUT_MAX (64u << 20)          /* bytes of console or results */
+#define PANIC_GRACE_S 5.0               /* a panicked kernel resets at once (panic=-1), or is stopped after this */
+#define RTC_BASE "2024-01-01T00:00:00"
+
+/* The same words for each driver: nothing of the host's or the bootloader's moods may change what a kernel does. oops=panic,
+ * panic=-1: a broken kernel ends at once instead of measuring on. reboot=t: no waiting for a keyboard controller. */
+#define KERNEL_ARGS "console=ttyS0 rdinit=/init panic=-1 oops=panic reboot=t nokaslr random.trust_cpu=off"
+
+struct vm {
+	const struct boot_request *q;
+	const struct machine *m;
+	bool icount;
+	char *dir, *initrd, *console, *results, *log;
+	int lock;
+	double boot_s, total_s;         /* deadlines after the start; boot_s until the script's start mark */
+	usec_t start, started_at, panic_at;
+	int console_fd;
+	struct buf seen;                /* console so far */
+};
+
+static const char *program(const struct machine *m) { return m->qemu ? m->qemu : DEFAULT_QEMU; }
+
+static bool have_kvm(void) { return access("/dev/kvm", R_OK | W_OK) == 0; }
+
+static int shift_of(const struct machine *m) { return m->icount_shift > 0 ? m->icount_shift : DEFAULT_SHIFT; }
+
+static int qemu_check(const struct machine *m)
+{
+	if (!proc_have(program(m)))
+		return err_set(-ENOENT, "QEMU '%s' is not there: apt-get install qemu-system-x86", program(m));
+	return 0;
+}
+
+static int icount_check(const struct machine *m)
+{
+	if (m->icount_shift < 0 || m->icount_shift > 10)
+		return err_set(-EINVAL, "machine '%s': icount_shift %d is outside 0 to 10", m->name, m->icount_shift);
+	if (m->cpus > 1)
+		return err_set(-EINVAL, "machine '%s': qemu-icount is deterministic with one CPU only, not %d", m->name, m->cpus);
+	return qemu_check(m);
+}
+
+static int qemu_version(const struct machine *m, struct buf *ret)
+{
+	_cleanup_buf_ struct buf out = {0};
+	int r = proc_ok(ARGV(program(m), "--version"), NULL, &out);
+	const char *s = r < 0 ? NULL : strstr(buf_str(&out), "version ");
+
+	if (r == 0)
+		buf_add(ret, s ? s + 8 : "?", s ? strcspn(s + 8, " \n") : 1);
+	return r;
+}
+
+static char *describe(const struct machine *m, bool icount)
+{
+	_cleanup_buf_ struct buf b = {0};
+	int cpus = m->cpus > 0 && !icount ? m->cpus : 1, mb = m->memory_mb > 0 ? m->memory_mb : DEFAULT_MEMORY_MB;
+
+	buf_adds(&b, "virtual machine, QEMU ");
+	if (qemu_version(m, &b) < 0)
+		buf_adds(&b, "(not installed)");
+	buf_addf(&b, " %s, %d CPU%s (%s) with %dM memory", !icount && have_kvm() ? "KVM" : "TCG", cpus, cpus > 1 ? "s" : "",
+		 !icount && have_kvm() ? "host" : "qemu64", mb);
+	if (icount)
+		buf_addf(&b, ", deterministic: counts instructions, one is %d ns; no caches, no cross-CPU effects",
+			 1 << shift_of(m));
+	return buf_take(&b);
+}
+
+static char *qemu_describe(const struct machine *m) { return describe(m, false); }
+static char *icount_describe(const struct machine *m) { return describe(m, true); }
+
+/* ---- before the boot ---- */
+
+/* Host time is not guest time: under TCG a guest second may take several. */
+static void set_deadlines(struct vm *vm)
+{
+	bool kvm = !vm->icount && have_kvm();
+	double script = vm->q->script_timeout_s > 0 ? vm->q->script_timeout_s : 3600;
+
+	vm->boot_s = vm->m->boot_timeout_s > 0 ? vm->m->boot_timeout_s : kvm ? 60 : 180;
+	vm->total_s = vm->boot_s + (kvm ? 1 : 4) * script + 20;
+}
+
+/* Root image, then the job as an archive of its own. */
+static int write_initrd(struct vm *vm)
+{
+	_cleanup_buf_ struct buf env = {0}, root = {0};
+	struct cpio c = {0};
+	int64_t room = fs_free_bytes(vm->dir);
+	int r = fs_read(vm->q->root_image, 0, &root);
+
+	if (r < 0)
+		return r;
+	if (room >= 0 && (size_t)room < root.len + OUTPUT_MAX)
+		return err_set(-ENOSPC, "not enough room in '%s' to boot: %" PRId64 " MiB", vm->dir, room >> 20);
+	buf_addf(&env, "KPB_PERTURB=%" PRId64, vm->q->perturb);
+	buf_addc(&env, 0);
+	buf_addf(&env, "KPB_TIMEOUT=%g", vm->q->script_timeout_s);
+	buf_addc(&env, 0);
+	for (const char *const *e = vm->q->env; e && *e; e++)
+		buf_add(&env, *e, strlen(*e) + 1);
+	cpio_file(&c, "job/job.sh", 0755, vm->q->script, strlen(vm->q->script));
+	cpio_file(&c, "job/env", 0644, env.s, env.len);
+	cpio_end(&c);
+	buf_add(&root, c.b.s, c.b.len);
+	buf_release(&c.b);
+	return fs_write_atomic(vm->initrd, root.s, root.len);
+}
+
+static int vm_prepare(struct vm *vm)
+{
+	int r = boot_folder_make(vm->q->out_dir, &vm->dir, &vm->lock);
+
+	if (r < 0)
+		return r;
+	vm->initrd = xasprintf("%s/initrd", vm->dir);
+	vm->results = xasprintf("%s/results", vm->dir);
+	vm->log = xasprintf("%s/qemu.log", vm->dir);
+	vm->console = xasprintf("%s/console.log", vm->q->out_dir);
+	(void)unlink(vm->console);
+	set_deadlines(vm);
+	return write_initrd(vm);
+}
+
+static void vm_release(struct vm *vm)
+{
+	char *const strings[] = {vm->dir, vm->initrd, vm->console, vm->results, vm->log};
+
+	if (vm->dir)
+		(void)fs_rm_rf(vm->dir);
+	if (vm->lock >= 0)
+		close(vm->lock);
+	if (vm->console_fd >= 0)
+		close(vm->console_fd);
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		free(strings[i]);
+	buf_release(&vm->seen);
+}
+
+/* A file name inside one of QEMU's comma lists. */
+static void add_file(struct strv *a, const char *option, const char *prefix, const char *path)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	buf_adds(&b, prefix);
+	for (const char *s = path; *s; s++) {
+		if (*s == ',')
+			buf_addc(&b, ',');
+		buf_addc(&b, *s);
+	}
+	strv_add(a, option);
+	strv_add(a, b.s);
+}
+
+static void command_line(const struct vm *vm, struct strv *a)
+{
+	const struct machine *m = vm->m;
+	bool kvm = !vm->icount && have_kvm();
+
+	strv_addv(a, ARGV(program(m), "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc",
+			  "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"));
+	if (vm->icount) {
+		strv_addv(a, ARGV("-accel", "tcg,thread=single", "-icount"));
+		strv_addf(a, "shift=%d,sleep=off", shift_of(m));
+		strv_addv(a, ARGV("-smp", "1", "-cpu", "qemu64", "-rtc", "base=" RTC_BASE ",clock=vm"));
+	} else {
+		strv_addv(a, ARGV("-accel", kvm ? "kvm" : "tcg", "-cpu", kvm ? "host" : "qemu64", "-smp"));
+		strv_addf(a, "%d", m->cpus > 0 ? m->cpus : 1);
+	}
+	strv_add(a, "-m");
+	strv_addf(a, "%dM", m->memory_mb > 0 ? m->memory_mb : DEFAULT_MEMORY_MB);
+	add_file(a, "-chardev", "file,id=console,path=", vm->console);
+	add_file(a, "-chardev", "file,id=results,path=", vm->results);
+	strv_addv(a, ARGV("-serial", "chardev:console", "-serial", "chardev:results", "-kernel", vm->q->image, "-initrd",
+			  vm->initrd, "-append"));
+	strv_addf(a, "%s%s%s%s", KERNEL_ARGS, vm->icount ? " norandmaps" : "", m->append ? " " : "",
+		  m->append ? m->append : "");
+}
+
+/* ---- while it runs ---- */
+
+/* Takes in what the console says; only a few bytes back are searched again, for words cut by the reads. */
+static void read_console(struct vm *vm)
+{
+	size_t from = vm->seen.len > 64 ? vm->seen.len - 64 : 0;
+	char tmp[16384];
+	ssize_t n;
+
+	if (vm->console_fd < 0)
+		vm->console_fd = open(vm->console, O_RDONLY | O_CLOEXEC);
+	if (vm->console_fd < 0)
+		return;
+	while (vm->seen.len < OUTPUT_MAX && (n = read(vm->console_fd, tmp, sizeof(tmp))) > 0)
+		buf_add(&vm->seen, tmp, n);
+	if (vm->seen.len == from)
+		return;
+	if (!vm->started_at && memmem(vm->seen.s + from, vm->seen.len - from, MARK_START, strlen(MARK_START)))
+		vm->started_at = mono_usec();
+	if (!vm->panic_at && memmem(vm->seen.s + from, vm->seen.len - from, "Kernel panic", 12))
+		vm->panic_at = mono_usec();
+}
+
+static bool vm_tick(void *arg)
+{
+	struct vm *vm = arg;
+	usec_t now;
+
+	read_console(vm);
+	now = mono_usec();
+	if (vm->panic_at)
+		return (now - vm->panic_at) / 1e6 > PANIC_GRACE_S;
+	return (now - vm->start) / 1e6 > (vm->started_at ? vm->total_s : vm->boot_s);
+}
+
+/* ---- the verdict ---- */
+
+/* A guest that neither ended by itself nor told why. */
+static int verdict_hang(struct vm *vm, struct boot_result *ret)
+{
+	if (!vm->seen.len)
+		return boot_verdict(ret, "boot-failed", "no boot: the kernel printed nothing in %g s", vm->boot_s);
+	if (!vm->started_at)
+		return boot_verdict(ret, "boot-failed", "hang while booting: the script did not start within %g s", vm->boot_s);
+	return boot_verdict(ret, "timeout", "the guest hangs: no end %g s after its start", vm->total_s);
+}
+
+static int verdict_died(struct vm *vm, int status, struct boot_result *ret)
+{
+	_cleanup_buf_ struct buf log = {0};
+	_cleanup_free_ char *line = NULL;
+
+	(void)fs_read(vm->log, 1u << 20, &log);
+	line = last_line(buf_str(&log));
+	if (status == 128 + 25) /* SIGXFSZ */
+		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed", "the guest wrote more than %u MiB",
+				    OUTPUT_MAX >> 20);
+	if (status == 128 + 9 || status == 128 + 15)
+		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed",
+				    "the guest died: QEMU was killed from outside by signal %d", status - 128);
+	if (status > 128)
+		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed", "the guest died: QEMU got signal %d%s%s",
+				    status - 128, *line ? ": " : "", line);
+	if (strstr(line, "kernel"))
+		return boot_verdict(ret, "boot-failed", "no boot: QEMU refused the image: %s", line);
+	return boot_verdict(ret, "infra", "QEMU ended with status %d: %s", status, line);
+}
+
+static int verdict_reset(struct vm *vm, struct boot_result *ret)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/result", vm->q->out_dir), *why = NULL;
+	_cleanup_buf_ struct buf stream = {0};
+	struct result_end end = {0};
+	int r;
+
+	if (!vm->seen.len)
+		return boot_verdict(ret, "boot-failed", "no boot: the guest ended without a word");
+	if (!vm->started_at)
+		return boot_verdict(ret, "boot-failed", "the guest was reset while booting");
+	(void)fs_read(vm->results, OUTPUT_MAX + 1, &stream);
+	r = result_unpack(stream.s, stream.len, dir, &end);
+	if (r == -ENODATA && memmem(vm->seen.s, vm->seen.len, "kperfbot: no port", 17))
+		return boot_verdict(ret, "boot-failed", "the kernel has no second serial line for the results");
+	if (r == -ENODATA)
+		return boot_verdict(ret, "crashed", "the guest was reset before the script's end (%s)", err_msg());
+	if (r == -EBADMSG)
+		return boot_verdict(ret, "crashed", "%s", err_msg());
+	if (r < 0 || end.no_script)
+		return boot_verdict(ret, "infra", "%s", r < 0 ? err_msg() : "the guest found no script");
+	ret->exit_status = end.exit_status;
+	if (end.timed_out)
+		return boot_verdict(ret, "timeout", "the script took longer than %g s", vm->q->script_timeout_s);
+	if (end.cut)
+		return boot_verdict(ret, "crashed", "the script left more files than can be taken (256 files, 32 MiB)");
+	ret->verdict = "ok";
+	return 0;
+}
+
+static int judge(struct vm *vm, enum child_end end, int status, struct boot_result *ret)
+{
+	_cleanup_free_ char *failure = console_failure(buf_str(&vm->seen), vm->seen.len);
+	int64_t room = fs_free_bytes(vm->q->out_dir);
+
+	if (end == CHILD_CANCELLED)
+		return boot_verdict(ret, "infra", "the boot was stopped");
+	if (room >= 0 && room < 1 << 20)
+		return boot_verdict(ret, "infra", "no room left in '%s'", vm->q->out_dir);
+	if (failure)
+		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed", "%s", failure);
+	if (end == CHILD_DEADLINE)
+		return verdict_hang(vm, ret);
+	return status ? verdict_died(vm, status, ret) : verdict_reset(vm, ret);
+}
+
+static int vm_run(struct vm *vm, struct boot_result *ret)
+{
+	_cleanup_strv_ struct strv argv = {0};
+	struct proc_spec s = {.out_path = vm->log, .env_clear = true, .limit_fsize = OUTPUT_MAX};
+	struct child_watch w = {vm->q->cancel, vm_tick, vm};
+	enum child_end end;
+	int r, status;
+	pid_t pid;
+
+	command_line(vm, &argv);
+	s.argv = (const char *const *)argv.v;
+	vm->start = mono_usec();
+	r = proc_start(&s, &pid);
+	if (r < 0)
+		return r;
+	end = child_wait(pid, &w, &status);
+	read_console(vm);
+	r = judge(vm, end, status, ret);
+	ret->console_tail = console_tail(buf_str(&vm->seen), vm->seen.len, 30);
+	ret->boot_seconds = vm->started_at ? (vm->started_at - vm->start) / 1e6 : NAN;
+	if (fs_exists(vm->console))
+		(void)zstd_pack_file(vm->console);
+	return r;
+}
+
+static int boot(const struct boot_request *q, bool icount, struct boot_result *ret)
+{
+	struct vm vm = {.q = q, .m = q->machine, .icount = icount, .lock = -1, .console_fd = -1};
+	int r = vm_prepare(&vm);
+
+	ret->icount_ns_per_insn = icount ? 1 << shift_of(q->machine) : 0;
+	if (r == 0)
+		r = vm_run(&vm, ret);
+	vm_release(&vm);
+	return r;
+}
+
+static int qemu_boot(const struct boot_request *q, struct boot_result *ret) { return boot(q, false, ret); }
+static int icount_boot(const struct boot_request *q, struct boot_result *ret) { return boot(q, true, ret); }
+
+const struct machine_ops machine_qemu = {
+	.name = "qemu",
+	.help = "virtual machine in QEMU, with KVM where /dev/kvm works, else emulated",
+	.flags = MACHINE_NEEDS_IMAGE | MACHINE_NEEDS_ROOT,
+	.check = qemu_check,
+	.boot = qemu_boot,
+	.describe = qemu_describe,
+};
+
+const struct machine_ops machine_qemu_icount = {
+	.name = "qemu-icount",
+	.help = "emulated machine that counts instructions: the same kernel gives the same numbers to the digit",
+	.flags = MACHINE_NEEDS_IMAGE | MACHINE_NEEDS_ROOT | MACHINE_DETERMINISTIC,
+	.check = icount_check,
+	.boot = icount_boot,
+	.describe = icount_describe,
+};

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernels/machine-internal.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
+static const struct machine_ops *const drivers[] = {&machine_local, &machine_qemu, &machine_qemu_icount, NULL};
+
+const struct machine_ops *const *machine_drivers(void) { return drivers; }
+
+const struct machine_ops *machine_driver(const char *name)
+{
+	for (size_t i = 0; drivers[i]; i++)
+		if (streq(drivers[i]->name, name))
+			return drivers[i];
+	return NULL;
+}
+
+void machine_release(struct machine *m)
+{
+	char **const strings[] = {&m->name, &m->driver, &m->tbox_group, &m->qemu, &m->append, &m->description};
+
+	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
+		free(*strings[i]);
+	*m = (struct machine){0};
+}
+
+void boot_result_release(struct boot_result *r)
+{
+	free(r->cause);
+	free(r->console_tail);
+	*r = (struct boot_result){0};
+}
+
+int boot_verdict(struct boot_result *ret, const char *verdict, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&text, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	free(ret->cause);
+	ret->cause = term_safe(text);
+	ret->verdict = verdict;
+	return 0;
+}
+
+int machine_boot(const struct boot_request *q, struct boot_result *ret)
+{
+	const struct machine_ops *ops = machine_driver(q->machine->driver);
+	struct boot_result r = {0};
+	usec_t start = mono_usec();
+
+	if (!ops)
+		return err_set(-ENOENT, "machine '%s' has the unknown driver '%s'", q->machine->name ? q->machine->name : "",
+			       q->machine->driver ? q->machine->driver : "");
+	if ((ops->flags & MACHINE_NEEDS_IMAGE) && (!q->image || access(q->image, R_OK) < 0))
+		boot_verdict(&r, "infra", "kernel image '%s' is missing", q->image ? q->image : "");
+	else if ((ops->flags & MACHINE_NEEDS_ROOT) && (!q->root_image || access(q->root_image, R_OK) < 0))
+		boot_verdict(&r, "infra", "root image '%s' is missing", q->root_image ? q->root_image : "");
+	else if (fs_mkdir_p(q->out_dir) < 0)
+		boot_verdict(&r, "infra", "%s", err_msg());
+	else if (ops->check(q->machine) < 0 || ops->boot(q, &r) < 0)
+		boot_verdict(&r, "infra", "%s", err_msg());
+	r.wall_seconds = (mono_usec() - start) / 1e6;
+	*ret = r;
+	return 0;
+}
+
+/* ---- helpers of the drivers ---- */
+
+char *console_tail(const char *text, size_t len, int lines)
+{
+	_cleanup_buf_ struct buf out = {0};
+	const char *p = text + len;
+	int seen = 0;
+
+	while (p > text && (p[-1] == '\n' || p[-1] == '\r'))
+		p--;
+	len = p - text;
+	while (p > text && (seen < lines - 1 || p[-1] != '\n') && text + len - p < 8192)
+		if (*--p == '\n')
+			seen++;
+	for (const char *end = text + len; p < end;) {
+		const char *eol = memchr(p, '\n', end - p);
+		size_t n = (eol ? eol : end) - p, k = n;
+		_cleanup_free_ char *line = NULL;
+
+		while (k && p[k - 1] == '\r')
+			k--;
+		line = xstrndup(p, MIN(k, 400));
+		for (char *s = line; s < line + MIN(k, 400); s++) /* a NUL does not end it */
+			if (!*s)
+				*s = 1;
+		buf_add_term(&out, line);
+		buf_addc(&out, '\n');
+		p += n + 1;
+	}
+	return buf_take(&out);
+}
+
+enum child_end child_wait(pid_t pid, const struct child_watch *w, int *ret_status)
+{
+	int pidfd = syscall(SYS_pidfd_open, pid, 0), ws = 0;
+	enum child_end end = CHILD_EXITED;
+
+	for (;;) {
+		struct pollfd p = {pidfd, POLLIN, 0};
+
+		if (poll(&p, 1, 25) < 0 && errno != EINTR)
+			break;
+		if (p.revents)
+			break;
+		if (w->cancel && *w->cancel)
+			end = CHILD_CANCELLED;
+		else if (w->tick && w->tick(w->arg))
+			end = CHILD_DEADLINE;
+		if (end != CHILD_EXITED)
+			break;
+	}
+	if (end != CHILD_EXITED)
+		kill(-pid, SIGKILL);
+	while (waitpid(pid, &ws, 0) < 0 && errno == EINTR)
+		;
+	kill(-pid, SIGKILL); /* stragglers of its group */
+	if (pidfd >= 0)
+		close(pidfd);
+	*ret_status = proc_status(ws);
+	return end;
+}
+
+/* ---- left-overs ---- */
+
+int boot_folder_make(const char *out_dir, char **ret_path, int *ret_lock)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/" BOOT_FOLDER, out_dir), *lock = xasprintf("%s/lock", dir);
+	int r = fs_rm_rf(dir), fd;
+
+	if (r == 0)
+		r = fs_mkdir_p(dir);
+	if (r < 0)
+		return r;
+	fd = fs_lock(lock, false);
+	if (fd < 0)
+		return fd;
+	*ret_path = TAKE_PTR(dir);
+	*ret_lock = fd;
+	return 0;
+}
+
+static void clean_below(const char *dir, int depth)
+{
+	static const char *const skip[] = {"worktrees", "trees", "result"};
+	_cleanup_strv_ struct strv names = {0};
+
+	if (depth > 5 || fs_list(dir, &names) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++) {
+		_cleanup_free_ char *path = xasprintf("%s/%s", dir, names.v[i]), *lock = xasprintf("%s/lock", path);
+		struct stat st;
+		bool skipped = false;
+		int fd;
+
+		for (size_t k = 0; k < ARRAY_SIZE(skip); k++)
+			skipped |= streq(names.v[i], skip[k]);
+		if (skipped || lstat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+			continue;
+		if (strcmp(names.v[i], BOOT_FOLDER)) {
+			clean_below(path, depth + 1);
+			continue;
+		}
+		fd = fs_lock(lock, false); /* a living worker holds it */
+		if (fd < 0)
+			continue;
+		(void)fs_rm_rf(path);
+		close(fd);
+	}
+}
+
+void machine_clean_stale(const char *state_dir) { clean_below(state_dir, 0); }
