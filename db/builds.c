@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Builds, and what is measured on them and where: jobs, machines. */
+#include "db/internal.h"
+
+#define B(member, col, type, ...) FIELD(struct db_build, member, col, type, ##__VA_ARGS__)
+static const struct field BUILD_FIELDS[] = {
+	B(id, "id", FT_INT, .key = true),
+	B(tree, "tree", FT_INT),
+	B(commit, "commit_oid", FT_TEXT),
+	B(kconfig, "kconfig", FT_TEXT),
+	B(state, "state", FT_TEXT),
+	B(image_path, "image_path", FT_TEXT),
+	B(image_hash, "image_hash", FT_TEXT),
+	B(config_hash, "config_hash", FT_TEXT),
+	B(source_hash, "source_hash", FT_TEXT),
+	B(toolchain, "toolchain", FT_TEXT),
+	B(seconds, "seconds", FT_REAL),
+	B(cached, "cached", FT_BOOL),
+	B(error, "error", FT_TEXT),
+	B(warnings, "warnings", FT_TEXT),
+	B(log_path, "log_path", FT_TEXT),
+	B(time, "time", FT_NOW),
+};
+ENTITY(BUILD, "build", "build", db_build);
+
+#define J(member, type) FIELD(struct db_job, member, #member, type)
+static const struct field JOB_FIELDS[] = {
+	J(id, FT_TEXT),	       J(name, FT_TEXT),   J(program, FT_TEXT),
+	J(canonical, FT_TEXT), J(params, FT_TEXT), J(script, FT_TEXT),
+};
+ENTITY(JOB, "job", "job", db_job);
+
+#define M(member, type, ...) FIELD(struct db_machine, member, #member, type, ##__VA_ARGS__)
+static const struct field MACHINE_FIELDS[] = {
+	M(id, FT_INT, .key = true),
+	M(name, FT_TEXT),
+	M(driver, FT_TEXT),
+	M(tbox_group, FT_TEXT),
+	M(settings, FT_TEXT, .write = "coalesce(?, '{}')"),
+	M(state, FT_TEXT, .write = "coalesce(?, 'healthy')"),
+	M(note, FT_TEXT),
+	M(description, FT_TEXT),
+	M(failures, FT_INT),
+};
+ENTITY(MACHINE, "machine", "machine", db_machine);
+
+void db_build_release(struct db_build *b) { row_release(&BUILD, b); }
+void db_job_release(struct db_job *j) { row_release(&JOB, j); }
+void db_machine_release(struct db_machine *m) { row_release(&MACHINE, m); }
+
+/* ---- builds ---- */
+
+int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id)
+{
+	return db_insert(s, &BUILD, b,
+			 "ON CONFLICT (tree, commit_oid, kconfig) DO UPDATE SET state = excluded.state, "
+			 "image_path = excluded.image_path, image_hash = excluded.image_hash, config_hash = excluded.config_hash, "
+			 "source_hash = excluded.source_hash, toolchain = excluded.toolchain, seconds = excluded.seconds, "
+			 "cached = excluded.cached, error = excluded.error, warnings = excluded.warnings, "
+			 "log_path = excluded.log_path, time = excluded.time",
+			 ret_id);
+}
+
+int store_build_get(struct store *s, int64_t tree, const char *commit, const char *kconfig, struct db_build *ret)
+{
+	return db_get(s, &BUILD, ret, "WHERE tree = ? AND commit_oid = ? AND kconfig = ?", INT(tree), TEXT(commit), TEXT(kconfig));
+}
+
+int store_build_by_id(struct store *s, int64_t id, struct db_build *ret)
+{
+	return db_get(s, &BUILD, ret, "WHERE id = ?", INT(id));
+}
+
+int store_builds(struct store *s, int64_t tree, const char *kconfig, struct db_build **ret, size_t *ret_n)
+{
+	return db_list(s, &BUILD, ret, ret_n, "WHERE tree = ?1 AND (?2 IS NULL OR kconfig = ?2) ORDER BY time, id", INT(tree),
+		       TEXT(kconfig));
+}
+
+double store_build_cost(struct store *s, int64_t tree, const char *kconfig)
+{
+	return db_number(s, "SELECT avg(seconds) FROM build WHERE tree = ? AND kconfig = ? AND NOT cached AND state = 'ok'",
+			 INT(tree), TEXT(kconfig));
+}
+
+/* ---- jobs ---- */
+
+int store_job_put(struct store *s, const struct db_job *j)
+{
+	int r = db_exec(s,
+			"INSERT INTO job (id, name, program, canonical, params, script) VALUES (?, ?, ?, ?, ?, ?) "
+			"ON CONFLICT (id) DO NOTHING",
+			TEXT(j->id), TEXT(j->name), TEXT(j->program), TEXT(j->canonical), TEXT(j->params), TEXT(j->script));
+
+	return MIN(r, 0);
+}
+
+int store_job_get(struct store *s, const char *id_or_name, struct db_job *ret)
+{
+	return db_get(s, &JOB, ret, "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC, rowid DESC LIMIT 1", TEXT(id_or_name));
+}
+
+/* ---- machines ---- */
+
+int store_machine_put(struct store *s, const struct db_machine *m, int64_t *ret_id)
+{
+	return db_insert(s, &MACHINE, m,
+			 "ON CONFLICT (name) DO UPDATE SET driver = excluded.driver, tbox_group = excluded.tbox_group, "
+			 "settings = excluded.settings, description = coalesce(excluded.description, description)",
+			 ret_id);
+}
+
+int store_machine_get(struct store *s, const char *name, struct db_machine *ret)
+{
+	return db_get(s, &MACHINE, ret, "WHERE name = ?", TEXT(name));
+}
+
+int store_machine_by_id(struct store *s, int64_t id, struct db_machine *ret)
+{
+	return db_get(s, &MACHINE, ret, "WHERE id = ?", INT(id));
+}
+
+int store_machines(struct store *s, struct db_machine **ret, size_t *ret_n)
+{
+	return db_list(s, &MACHINE, ret, ret_n, "ORDER BY name");
+}
+
+int store_machine_state(struct store *s, int64_t id, const char *state, int64_t failures, const char *note)
+{
+	int r = db_exec(s, "UPDATE machine SET state = ?, failures = ?, note = ? WHERE id = ?", TEXT(state), INT(failures), TEXT(note),
+			INT(id));
+
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no machine %" PRId64 " in the database", id);
+}

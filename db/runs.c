@@ -1,0 +1,195 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "db/internal.h"
+
+#define R(member, type, ...) FIELD(struct db_run, member, #member, type, ##__VA_ARGS__)
+static const struct field RUN_FIELDS[] = {
+	R(id, FT_INT, .key = true), R(build, FT_INT),	    R(job, FT_TEXT),	   R(machine, FT_INT),
+	R(boot, FT_TEXT),	    R(replicate, FT_INT),   R(verdict, FT_TEXT),   R(cause, FT_TEXT),
+	R(started, FT_NOW),	    R(seconds, FT_REAL, .write = "coalesce(?, 0)"), R(boot_seconds, FT_REAL),
+	R(result_dir, FT_TEXT),	    R(root_image, FT_TEXT), R(task, FT_INT0),
+};
+ENTITY(RUN, "run", "run", db_run);
+
+void db_run_release(struct db_run *r) { row_release(&RUN, r); }
+
+/* ---- metric sets ---- */
+
+static struct metric_value *find_value(const struct metric_set *m, const char *name)
+{
+	for (size_t i = 0; i < m->n; i++)
+		if (!strcmp(m->v[i].name, name))
+			return &m->v[i];
+	return NULL;
+}
+
+int metric_set_add(struct metric_set *m, const char *name, double value, const char *unit, int direction, bool kpi)
+{
+	struct metric_value *v;
+
+	if (!*name)
+		return err_set(-EINVAL, "a metric has no name");
+	if (!isfinite(value))
+		return err_set(-EINVAL, "metric '%s' has the value %g, which is not a number to store", name, value);
+	v = find_value(m, name);
+	if (!v) {
+		GROW(m->v, m->n, m->cap);
+		v = &m->v[m->n++];
+		v->name = xstrdup(name);
+	}
+	v->value = value;
+	v->unit = unit ?: "";
+	v->direction = direction;
+	v->kpi = kpi;
+	return 0;
+}
+
+const struct metric_value *metric_set_get(const struct metric_set *m, const char *name) { return find_value(m, name); }
+
+void metric_set_release(struct metric_set *m)
+{
+	for (size_t i = 0; i < m->n; i++)
+		free(m->v[i].name);
+	free(m->v);
+	*m = (struct metric_set){0};
+}
+
+/* ---- writing ---- */
+
+/* The metric's id. What is known about it grows: a unit or direction, once known, is only replaced by another one. */
+static int metric_id(struct store *s, const struct metric_value *v, int64_t *ret)
+{
+	int r = db_scalar(s, ret,
+			  "SELECT id FROM metric WHERE name = ?1 AND (?2 = '' OR unit = ?2) AND (?3 = 0 OR direction = ?3) AND kpi >= ?4",
+			  TEXT(v->name), TEXT(v->unit), INT(v->direction), INT(v->kpi));
+
+	if (r != -ENOENT)
+		return r;
+	return db_scalar(s, ret,
+			 "INSERT INTO metric (name, unit, direction, kpi) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
+			 "unit = CASE excluded.unit WHEN '' THEN unit ELSE excluded.unit END, "
+			 "direction = CASE excluded.direction WHEN 0 THEN direction ELSE excluded.direction END, "
+			 "kpi = max(kpi, excluded.kpi) RETURNING id",
+			 TEXT(v->name), TEXT(v->unit), INT(v->direction), INT(v->kpi));
+}
+
+static int put_values(struct store *s, int64_t run, const struct metric_set *values)
+{
+	for (size_t i = 0; i < values->n; i++) {
+		const struct metric_value *v = &values->v[i];
+		int64_t metric;
+		int r;
+
+		if (!isfinite(v->value))
+			return err_set(-EINVAL, "metric '%s' has the value %g, which is not a number to store", v->name, v->value);
+		if ((r = metric_id(s, v, &metric)) < 0 ||
+		    (r = db_exec(s, "INSERT INTO value (run, metric, value) VALUES (?, ?, ?)", INT(run), INT(metric),
+				 REAL(v->value))) < 0)
+			return err_prefix(r, "metric '%s'", v->name);
+	}
+	return 0;
+}
+
+int store_run_put(struct store *s, const struct db_run *run, const struct metric_set *values, int64_t *ret_id)
+{
+	int64_t id;
+	int r = store_begin(s);
+
+	if (r < 0)
+		return r;
+	r = db_insert(s, &RUN, run, "", &id);
+	if (r >= 0 && values)
+		r = put_values(s, id, values);
+	r = tx_end(s, r);
+	if (r < 0)
+		return err_prefix(r, "cannot store a run");
+	if (ret_id)
+		*ret_id = id;
+	return 0;
+}
+
+/* ---- reading ---- */
+
+/* ?1 build, ?2 job, ?3 tbox group or NULL */
+#define OF_BUILD "build = ?1 AND job = ?2 AND (?3 IS NULL OR machine IN (SELECT id FROM machine WHERE tbox_group = ?3)) "
+#define OLDEST_FIRST "ORDER BY started, run.id"
+
+int store_run_by_id(struct store *s, int64_t id, struct db_run *ret) { return db_get(s, &RUN, ret, "WHERE id = ?", INT(id)); }
+
+int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *verdict,
+	       struct db_run **ret, size_t *ret_n)
+{
+	return db_list(s, &RUN, ret, ret_n, "WHERE " OF_BUILD "AND (?4 IS NULL OR verdict = ?4) " OLDEST_FIRST, INT(build),
+		       TEXT(job), TEXT(tbox_group), TEXT(verdict));
+}
+
+double store_run_cost(struct store *s, const char *job, const char *tbox_group)
+{
+	/* what lately holds: the newest runs only */
+	return db_number(s,
+			 "SELECT avg(cost) FROM (SELECT seconds + coalesce(boot_seconds, 0) AS cost FROM run WHERE job = ? AND "
+			 "verdict = 'ok' AND machine IN (SELECT id FROM machine WHERE tbox_group = ?) ORDER BY id DESC LIMIT 200)",
+			 TEXT(job), TEXT(tbox_group));
+}
+
+void sample_release(struct sample *s)
+{
+	for (size_t i = 0; i < s->n; i++)
+		free(s->boot[i]);
+	free(s->value);
+	free(s->boot);
+	free(s->time);
+	*s = (struct sample){0};
+}
+
+int store_sample(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *metric,
+		 struct sample *ret)
+{
+	struct sample out = {0};
+	size_t cap[3] = {0};
+	sqlite3_stmt *st;
+	int r = stmt_get(s,
+			 "SELECT value, boot, started FROM run JOIN value ON value.run = run.id AND "
+			 "metric = (SELECT id FROM metric WHERE name = ?4) WHERE " OF_BUILD "AND verdict = 'ok' " OLDEST_FIRST,
+			 ARGS(INT(build), TEXT(job), TEXT(tbox_group), TEXT(metric)), &st);
+
+	if (r < 0)
+		return r;
+	while ((r = stmt_step(s, st)) > 0) {
+		GROW(out.value, out.n, cap[0]);
+		GROW(out.boot, out.n, cap[1]);
+		GROW(out.time, out.n, cap[2]);
+		out.value[out.n] = sqlite3_column_double(st, 0);
+		out.boot[out.n] = column_text(st, 1);
+		out.time[out.n++] = sqlite3_column_int64(st, 2);
+	}
+	stmt_put(s, st);
+	if (r < 0) {
+		sample_release(&out);
+		return r;
+	}
+	*ret = out;
+	return 0;
+}
+
+
+int store_metric_info(struct store *s, const char *name, struct metric_info *ret)
+{
+	sqlite3_stmt *st;
+	int r = stmt_get(s, "SELECT name, unit, direction, kpi FROM metric WHERE name = ?", ARGS(TEXT(name)), &st);
+
+	if (r < 0)
+		return r;
+	r = stmt_step(s, st);
+	if (r > 0)
+		*ret = (struct metric_info){column_text(st, 0), column_text(st, 1), sqlite3_column_int(st, 2),
+					    sqlite3_column_int(st, 3)};
+	stmt_put(s, st);
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no metric '%s' in the database", name);
+}
+
+void metric_info_release(struct metric_info *m)
+{
+	free(m->name);
+	free(m->unit);
+	*m = (struct metric_info){0};
+}

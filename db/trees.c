@@ -1,0 +1,115 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "db/internal.h"
+
+#define T(member, col, type, ...) FIELD(struct db_tree, member, col, type, ##__VA_ARGS__)
+static const struct field TREE_FIELDS[] = {
+	T(id, "id", FT_INT, .key = true),
+	T(name, "name", FT_TEXT),
+	T(url, "url", FT_TEXT),
+	T(kind, "kind", FT_TEXT, .write = "coalesce(?, 'kernel')"),
+	T(settings, "settings", FT_TEXT, .write = "coalesce(?, '{}')"),
+	T(enabled, "enabled", FT_BOOL),
+	T(last_poll, "last_poll", FT_INT0),
+	T(next_poll, "next_poll", FT_INT0),
+	T(poll_failures, "poll_failures", FT_INT),
+	T(poll_error, "poll_error", FT_TEXT),
+};
+ENTITY(TREE, "tree", "tree", db_tree);
+
+#define B(member, col, type, ...) FIELD(struct db_branch, member, col, type, ##__VA_ARGS__)
+static const struct field BRANCH_FIELDS[] = {
+	B(id, "id", FT_INT, .key = true), B(tree, "tree", FT_INT),     B(name, "name", FT_TEXT),
+	B(head, "head", FT_TEXT),	  B(tested, "tested", FT_TEXT), B(seen, "seen", FT_NOW),
+};
+ENTITY(BRANCH, "branch", "branch", db_branch);
+
+void db_tree_release(struct db_tree *t) { row_release(&TREE, t); }
+void db_branch_release(struct db_branch *b) { row_release(&BRANCH, b); }
+
+int store_tree_put(struct store *s, const struct db_tree *t, int64_t *ret_id)
+{
+	return db_insert(s, &TREE, t,
+			 "ON CONFLICT (name) DO UPDATE SET url = excluded.url, kind = excluded.kind, "
+			 "settings = excluded.settings, enabled = excluded.enabled",
+			 ret_id);
+}
+
+int store_tree_get(struct store *s, const char *name, struct db_tree *ret)
+{
+	return db_get(s, &TREE, ret, "WHERE name = ?", TEXT(name));
+}
+
+int store_tree_by_id(struct store *s, int64_t id, struct db_tree *ret)
+{
+	return db_get(s, &TREE, ret, "WHERE id = ?", INT(id));
+}
+
+int store_trees(struct store *s, struct db_tree **ret, size_t *ret_n)
+{
+	return db_list(s, &TREE, ret, ret_n, "ORDER BY name");
+}
+
+int store_tree_remove(struct store *s, const char *name)
+{
+	int r = db_exec(s, "DELETE FROM tree WHERE name = ?", TEXT(name));
+
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no tree '%s' in the database", name);
+}
+
+int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next, const char *error)
+{
+	int r = db_exec(s,
+			"UPDATE tree SET last_poll = ?1, next_poll = ?2, poll_error = ?3, "
+			"poll_failures = CASE WHEN ?3 IS NULL THEN 0 ELSE poll_failures + 1 END WHERE id = ?4",
+			INT(when), INT0(next), TEXT(error), INT(id));
+
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no tree %" PRId64 " in the database", id);
+}
+
+static int move_branch(struct store *s, const struct db_branch *new, bool forced, int64_t *ret_id)
+{
+	struct db_branch old = {0};
+	int r = db_get(s, &BRANCH, &old, "WHERE tree = ? AND name = ?", INT(new->tree), TEXT(new->name));
+	int64_t id = old.id;
+	bool moved;
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	moved = (old.head || new->head) && !streq(old.head, new->head);
+	r = db_insert(s, &BRANCH, new, "ON CONFLICT (tree, name) DO UPDATE SET head = excluded.head, seen = excluded.seen", &id);
+	if (r >= 0 && moved)
+		r = db_exec(s, "INSERT INTO head_event (branch, time, old_head, new_head, forced) VALUES (?, ?, ?, ?, ?)", INT(id),
+			    INT(now_usec()), TEXT(old.head), TEXT(new->head), INT(forced));
+	db_branch_release(&old);
+	if (r < 0)
+		return r;
+	if (ret_id)
+		*ret_id = id;
+	return moved;
+}
+
+int store_branch_head(struct store *s, int64_t tree, const char *name, const char *head, bool forced, int64_t *ret_id)
+{
+	struct db_branch b = {.tree = tree, .name = (char *)name, .head = (char *)head};
+	int64_t id = 0;
+	int r = store_begin(s);
+
+	if (r < 0)
+		return r;
+	r = tx_end(s, move_branch(s, &b, forced, &id));
+	if (r >= 0 && ret_id)
+		*ret_id = id;
+	return r;
+}
+
+int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n)
+{
+	return db_list(s, &BRANCH, ret, ret_n, "WHERE tree = ? ORDER BY name", INT(tree));
+}
+
+int store_branch_tested(struct store *s, int64_t branch, const char *oid)
+{
+	int r = db_exec(s, "UPDATE branch SET tested = ? WHERE id = ?", TEXT(oid), INT(branch));
+
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no branch %" PRId64 " in the database", branch);
+}
