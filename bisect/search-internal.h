@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
+ * told apart, how much probability lies among a commit's ancestors), search-model.c (likelihoods).
+ *
+ * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
+ * whole state of the inference, so its cost does not grow with the number of commits.
+ */
+#ifndef KPB_BISECT_SEARCH_INTERNAL_H
+#define KPB_BISECT_SEARCH_INTERNAL_H
+#include "bisect/search.h"
+
+struct site {                   /* a commit with observations */
+	uint32_t node;
+	size_t n, cap;
+	double *y, *when;       /* y in units of 2^exponent */
+};
+
+struct classes {
+	uint32_t n, words;
+	uint32_t *of;           /* per node; UINT32_MAX for what is no candidate */
+	uint64_t *pattern;      /* n x words: bit i: site i is bad under this class */
+	double *weight;         /* prior mass, sums to 1 */
+	double *loglik, *post;
+};
+
+struct chains {                 /* runs of commits with one parent and one child, which are reached only as a whole */
+	uint32_t n;
+	uint32_t *of;           /* per node */
+};
+
+struct estimate { double good, bad, sigma, delta, delta_sd; };  /* posterior means, in units of 2^exponent */
+
+struct search {
+	struct search_config c;
+	const struct dag *dag;
+	double *weight;         /* per node prior, sums to 1 over the candidates */
+	bool *in_range, *skipped, *built;
+	uint8_t *dropped;
+	struct site *site;      /* ascending by node */
+	size_t n_sites, cap_sites;
+	struct classes cl;
+	struct chains ch;
+	bool classes_valid, model_valid;
+	size_t n_obs;
+	int exponent;           /* of the largest value: the model works with numbers around 1 */
+	double none, none_prior;        /* posterior and prior of "no effect" */
+	struct estimate est;
+	double *mass;           /* per node scratch: probability among its ancestors */
+	bool *seen;
+	uint32_t *set;
+};
+
+struct site *search_site(const struct search *s, uint32_t node);        /* NULL: not measured */
+void classes_refine(struct search *s);
+void classes_release(struct classes *cl);
+void chains_find(struct search *s);
+void chains_release(struct chains *ch);
+/* mass[x] = sum of value[c] over the ancestors c of x, x included. O(n) memory, exact with any merges. */
+void ancestor_mass(const struct search *s, const double *value, double *mass);
+/* Fills cl.loglik, cl.post, none and est. */
+void model_evaluate(struct search *s);
+/* Bits that one boot gives about a yes/no question with prior p when the two answers lie snr apart. */
+double split_information(double p, double snr);
+
+#endif

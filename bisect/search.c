@@ -1,0 +1,510 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <Rmath.h>
+#include "bisect/search-internal.h"
+
+#define ANCHOR_SHARE 0.25       /* of all boots at the ends while the levels are unknown */
+#define FIRST_BOOTS 2           /* at each end */
+#define OPENING_BOOTS 8         /* at each end before the search leaves them although no effect shows yet */
+#define NONE_PRIOR 0.5          /* levels unknown: one even chance that nothing is there */
+#define NONE_PRIOR_KNOWN 0.05   /* levels from history: it was seen before */
+#define NONE_ODDS 100.0         /* nobody is named before the data speak this clearly against "no effect" */
+
+static int check_config(const struct search_config *c, const struct dag *dag)
+{
+	if (!(c->confidence > 0.5 && c->confidence < 1))
+		return err_set(-EINVAL, "search confidence '%g' is not between 0.5 and 1", c->confidence);
+	if (!dag->n)
+		return err_set(-EINVAL, "the range has no commits");
+	if (!(c->min_effect >= 0) || !(c->sigma_floor >= 0) || !(c->nu >= 0) || !(c->boot_cost >= 0) ||
+	    !(c->build_cost >= 0))
+		return err_set(-EINVAL, "search settings must not be negative nor NaN");
+	if (c->means_known && (!isfinite(c->mean_good) || !isfinite(c->mean_bad) || !isfinite(c->sigma) || !(c->sigma > 0) ||
+			       c->mean_good == c->mean_bad))
+		return err_set(-EINVAL, "known levels '%g' and '%g' with spread '%g' cannot guide a search", c->mean_good,
+			       c->mean_bad, c->sigma);
+	if (c->prior)
+		for (uint32_t i = 0; i < dag->n; i++)
+			if (!(c->prior[i] >= 0) || !isfinite(c->prior[i]))
+				return err_set(-EINVAL, "prior '%g' of commit %u is not a weight", c->prior[i], i);
+	return 0;
+}
+
+static void normalise(struct search *s)
+{
+	double sum = 0;
+
+	for (uint32_t i = 0; i < s->dag->n; i++) {
+		bool candidate = i > 0 && s->in_range[i] && !s->dropped[i];
+
+		s->weight[i] = !candidate ? 0 : s->c.prior ? s->c.prior[i] : 1;
+		sum += s->weight[i];
+	}
+	for (uint32_t i = 0; i < s->dag->n && sum > 0; i++)
+		s->weight[i] /= sum;
+	s->classes_valid = s->model_valid = false;
+}
+
+int search_new(const struct search_config *cfg, const struct dag *dag, struct search **ret)
+{
+	struct search *s;
+	int r = check_config(cfg, dag);
+
+	if (r < 0)
+		return r;
+	s = xcalloc(1, sizeof(*s));
+	s->c = *cfg;
+	s->dag = dag;
+	if (!s->c.max_boots)
+		s->c.max_boots = 2000;
+	if (!(s->c.boot_cost > 0))
+		s->c.boot_cost = 1;
+	s->none_prior = s->c.means_known ? NONE_PRIOR_KNOWN : NONE_PRIOR;
+	s->none = s->none_prior;
+	if (cfg->means_known)
+		s->est = (struct estimate){cfg->mean_good, cfg->mean_bad, cfg->sigma, cfg->mean_bad - cfg->mean_good, 0};
+	s->weight = xcalloc(dag->n, sizeof(*s->weight));
+	s->mass = xcalloc(dag->n, sizeof(*s->mass));
+	s->in_range = xcalloc(dag->n, sizeof(bool));
+	s->skipped = xcalloc(dag->n, sizeof(bool));
+	s->built = xcalloc(dag->n, sizeof(bool));
+	s->seen = xcalloc(dag->n, sizeof(bool));
+	s->dropped = xcalloc(dag->n, 1);
+	s->c.prior = NULL;
+	if (cfg->prior) {
+		double *own = xcalloc(dag->n, sizeof(*own));
+
+		memcpy(own, cfg->prior, dag->n * sizeof(*own));
+		s->c.prior = own;
+	}
+	dag_ancestors(dag, dag->n - 1, s->in_range);
+	chains_find(s);
+	normalise(s);
+	*ret = s;
+	return 0;
+}
+
+void search_free(struct search *s)
+{
+	if (!s)
+		return;
+	for (size_t i = 0; i < s->n_sites; i++) {
+		free(s->site[i].y);
+		free(s->site[i].when);
+	}
+	free(s->site);
+	classes_release(&s->cl);
+	chains_release(&s->ch);
+	free((double *)s->c.prior);
+	free(s->weight);
+	free(s->mass);
+	free(s->in_range);
+	free(s->skipped);
+	free(s->built);
+	free(s->seen);
+	free(s->dropped);
+	free(s->set);
+	free(s);
+}
+
+static int check_node(const struct search *s, uint32_t node)
+{
+	if (node >= s->dag->n)
+		return err_set(-EINVAL, "commit %u is not one of the %u of this search", node, s->dag->n);
+	return 0;
+}
+
+int search_drop(struct search *s, uint32_t node, enum search_drop why)
+{
+	int r = check_node(s, node);
+
+	if (r < 0)
+		return r;
+	s->dropped[node] = why;
+	normalise(s);
+	return 0;
+}
+
+int search_built(struct search *s, uint32_t node)
+{
+	int r = check_node(s, node);
+
+	if (r < 0)
+		return r;
+	s->built[node] = true;
+	return 0;
+}
+
+int search_skip(struct search *s, uint32_t node)
+{
+	int r = check_node(s, node);
+
+	if (r < 0)
+		return r;
+	s->skipped[node] = true;
+	return 0;
+}
+
+struct site *search_site(const struct search *s, uint32_t node)
+{
+	size_t lo = 0, hi = s->n_sites;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->site[mid].node < node)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < s->n_sites && s->site[lo].node == node ? &s->site[lo] : NULL;
+}
+
+static struct site *site_add(struct search *s, uint32_t node)
+{
+	size_t at = s->n_sites;
+
+	GROW(s->site, s->n_sites, s->cap_sites);
+	for (; at > 0 && s->site[at - 1].node > node; at--)
+		s->site[at] = s->site[at - 1];
+	s->site[at] = (struct site){.node = node};
+	s->n_sites++;
+	s->classes_valid = false;
+	return &s->site[at];
+}
+
+static void rescale(struct search *s, double value)
+{
+	int e = value != 0 ? ilogb(value) : 0;
+
+	if (value == 0 || (s->n_obs && e <= s->exponent))
+		return;
+	for (size_t i = 0; i < s->n_sites; i++)
+		for (size_t k = 0; k < s->site[i].n; k++)
+			s->site[i].y[k] = ldexp(s->site[i].y[k], s->exponent - e);
+	s->exponent = e;
+}
+
+int search_observe(struct search *s, uint32_t node, double value, double when)
+{
+	struct site *t;
+	size_t cap;
+	int r = check_node(s, node);
+
+	if (r < 0)
+		return r;
+	if (!isfinite(value) || isnan(when))
+		return err_set(-EINVAL, "value '%g' of commit %u is no measurement: leave the boot out", value, node);
+	rescale(s, value);
+	t = search_site(s, node);
+	if (!t)
+		t = site_add(s, node);
+	cap = t->cap;
+	GROW(t->when, t->n, cap);
+	GROW(t->y, t->n, t->cap);
+	t->when[t->n] = when;
+	t->y[t->n++] = ldexp(value, -s->exponent);
+	s->built[node] = true;
+	s->n_obs++;
+	s->model_valid = false;
+	return 0;
+}
+
+static bool ends_measured(const struct search *s)
+{
+	return search_site(s, 0) && search_site(s, s->dag->n - 1);
+}
+
+static void refresh(struct search *s)
+{
+	if (!s->classes_valid)
+		classes_refine(s);
+	if (!s->model_valid && (s->c.means_known ? s->n_obs > 0 : ends_measured(s))) {
+		model_evaluate(s);
+	} else if (!s->classes_valid || !s->model_valid) {
+		s->none = s->none_prior;
+		for (uint32_t k = 0; k < s->cl.n; k++)
+			s->cl.post[k] = s->cl.weight[k] * (1 - s->none);
+	}
+	s->classes_valid = s->model_valid = true;
+}
+
+static double candidate_posterior(const struct search *s, uint32_t node)
+{
+	uint32_t k = s->cl.of[node];
+
+	return k == UINT32_MAX ? 0 : s->cl.post[k] * s->weight[node] / s->cl.weight[k];
+}
+
+double search_posterior(const struct search *s, uint32_t node)
+{
+	refresh((struct search *)s); /* fills in what the observations already determine */
+	return node < s->dag->n ? candidate_posterior(s, node) : 0;
+}
+
+double search_posterior_none(const struct search *s)
+{
+	refresh((struct search *)s);
+	return s->none;
+}
+
+static size_t boots_at(const struct search *s, uint32_t node)
+{
+	const struct site *t = search_site(s, node);
+
+	return t ? t->n : 0;
+}
+
+static double snr(const struct search *s)
+{
+	return s->est.sigma > 0 ? fabs(s->est.delta) / s->est.sigma : 1;
+}
+
+static bool measurable(const struct search *s, uint32_t x)
+{
+	return s->in_range[x] && !s->skipped[x] && x != 0;
+}
+
+/* How likely a commit is to build, judged by the nearest one that did not: broken commits come in rows. */
+static double *build_chance(const struct search *s)
+{
+	const struct dag *d = s->dag;
+	double *far = xmalloc(d->n * sizeof(*far));
+
+	for (uint32_t x = 0; x < d->n; x++) {
+		far[x] = s->skipped[x] ? 0 : 1e9;
+		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
+			far[x] = MIN(far[x], far[d->parent[e]] + 1);
+	}
+	for (uint32_t x = d->n; x-- > 0;)
+		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
+			far[d->parent[e]] = MIN(far[d->parent[e]], far[x] + 1);
+	for (uint32_t x = 0; x < d->n; x++)
+		far[x] = s->built[x] ? 1 : 1 - 0.7 * exp(-(far[x] - 1) / 3);
+	return far;
+}
+
+struct choice { uint32_t node; double value, split; };
+
+/* Best commit to measure: of the built ones by information a boot, of the others by information times the chance that
+ * it builds. */
+static void best_splits(struct search *s, struct choice *built, struct choice *fresh)
+{
+	_cleanup_free_ double *chance = build_chance(s), *value = xcalloc(s->dag->n, sizeof(*value));
+	double some = 1 - s->none;
+
+	*built = *fresh = (struct choice){UINT32_MAX, 0, 0};
+	for (uint32_t x = 0; x < s->dag->n; x++)
+		value[x] = candidate_posterior(s, x);
+	ancestor_mass(s, value, s->mass);
+	for (uint32_t x = 1; x < s->dag->n; x++) {
+		double p = some > 0 ? s->mass[x] / some : 0, balance = MIN(p, 1 - p) * chance[x];
+		struct choice *c = s->built[x] ? built : fresh;
+
+		/* below rounding it is no split: the commit is known to be good or bad */
+		if (balance > MAX(c->value, 1e-9) && measurable(s, x))
+			*c = (struct choice){x, balance, p};
+	}
+}
+
+/* Stay on what is built until a build pays: the gain of a new place is spread over the boots it will take to settle it. */
+static uint32_t next_site(struct search *s)
+{
+	double r = snr(s), boots, stay, move;
+	struct choice built, fresh;
+
+	best_splits(s, &built, &fresh);
+	if (built.node == UINT32_MAX || fresh.node == UINT32_MAX)
+		return built.node != UINT32_MAX ? built.node : fresh.node;
+	boots = MAX(1.0, 1 / split_information(0.5, r));
+	stay = split_information(built.split, r) / s->c.boot_cost;
+	move = split_information(fresh.split, r) * boots / (boots * s->c.boot_cost + s->c.build_cost);
+	return stay >= move ? built.node : fresh.node;
+}
+
+/* The end with fewer boots when the ends are due, else UINT32_MAX. */
+static uint32_t anchor_due(const struct search *s)
+{
+	uint32_t head = s->dag->n - 1;
+	size_t a = boots_at(s, 0), b = boots_at(s, head);
+	uint32_t fewer = a <= b ? 0 : head;
+	double share = s->none > 0.2 ? 0.5 : ANCHOR_SHARE;
+
+	if (s->c.means_known)
+		return UINT32_MAX;
+	if (s->none > 0.05 && MIN(a, b) < OPENING_BOOTS)
+		return fewer;
+	return a + b < share * (s->n_obs + 1) ? fewer : UINT32_MAX;
+}
+
+static double relative(const struct search *s, double delta)
+{
+	double unit = fabs(s->est.good) > 0 ? fabs(s->est.good) : fabs(s->est.bad);
+
+	return unit > 0 ? delta / unit : 0;
+}
+
+static void report_effect(const struct search *s, struct search_step *st)
+{
+	double q = qnorm(0.5 + s->c.confidence / 2, 0, 1, 1, 0), half = 1.959964 * s->est.delta_sd;
+
+	st->effect = relative(s, s->est.delta);
+	st->effect_lo = relative(s, s->est.delta - half);
+	st->effect_hi = relative(s, s->est.delta + half);
+	st->excluded = relative(s, fabs(s->est.delta) + q * s->est.delta_sd);
+}
+
+/* The class's candidates into s->set; true when one of the commits that can be measured would split it. */
+static bool class_members(struct search *s, uint32_t k, uint32_t *ret_n)
+{
+	_cleanup_free_ double *value = xcalloc(s->dag->n, sizeof(*value));
+	uint32_t n = 0;
+
+	free(s->set);
+	s->set = xmalloc(s->dag->n * sizeof(*s->set));
+	for (uint32_t x = 0; x < s->dag->n; x++)
+		if (s->cl.of[x] == k) {
+			s->set[n++] = x;
+			value[x] = 1;
+		}
+	*ret_n = n;
+	ancestor_mass(s, value, s->mass);
+	for (uint32_t x = 1; x < s->dag->n; x++)
+		if (measurable(s, x) && s->mass[x] > 0.5 && s->mass[x] < n - 0.5)
+			return true;
+	return false;
+}
+
+static void expect_boots(const struct search *s, struct search_step *st)
+{
+	double entropy = 0, odds = s->c.confidence / (1 - s->c.confidence), r = snr(s);
+
+	for (uint32_t k = 0; k < s->cl.n; k++)
+		if (s->cl.post[k] > 0)
+			entropy -= s->cl.post[k] * log2(s->cl.post[k] / MAX(s->cl.weight[k] * s->dag->n, 1.0));
+	st->expected_boots = ceil(MAX(entropy, 0.0) / MAX(split_information(0.5, r), 1e-3) +
+				  (entropy > 0 ? 4 * log(odds) / MAX(r * r, 0.01) : 0));
+}
+
+/* Nobody is named, or nothing is declared absent, unless the data say so: true when *st is final. */
+static bool finished(struct search *s, struct search_step *st)
+{
+	uint32_t best = 0, n;
+	double certain = MAX(s->c.confidence, 0.95), q = qnorm(0.5 + MAX(s->c.confidence, 0.99) / 2, 0, 1, 1, 0);
+	double odds = s->none / (1 - s->none) * (1 - s->none_prior) / s->none_prior;
+
+	if (s->none >= MIN(certain, 0.99) ||
+	    (!s->c.means_known && s->c.min_effect > 0 &&
+	     relative(s, fabs(s->est.delta) + q * s->est.delta_sd) < s->c.min_effect)) {
+		st->action = SEARCH_NOT_REPRODUCED;
+		st->posterior = s->none;
+		st->why = "the two ends do not differ by an effect of interest";
+		return true;
+	}
+	for (uint32_t k = 1; k < s->cl.n; k++)
+		if (s->cl.post[k] > s->cl.post[best])
+			best = k;
+	if (s->cl.post[best] < s->c.confidence || odds > 1 / NONE_ODDS)
+		return false;
+	if (class_members(s, best, &n))
+		return false;
+	st->posterior = s->cl.post[best];
+	st->node = s->set[n - 1];
+	st->action = n == 1 ? SEARCH_FOUND : SEARCH_SET;
+	st->why = n == 1 ? "one commit explains the measurements" : "commits between these do not build or boot";
+	if (n > 1) {
+		st->set = s->set;
+		st->set_n = n;
+	}
+	return true;
+}
+
+static void give_up(struct search_step *st, const char *why)
+{
+	st->action = SEARCH_GAVE_UP;
+	st->why = why;
+}
+
+static void measure(struct search_step *st, uint32_t node, size_t boots, const char *why)
+{
+	st->action = SEARCH_MEASURE;
+	st->node = node;
+	st->boots = boots;
+	st->why = why;
+}
+
+static bool no_candidates(const struct search *s)
+{
+	for (uint32_t x = 0; x < s->dag->n; x++)
+		if (s->weight[x] > 0)
+			return false;
+	return true;
+}
+
+static uint32_t most_likely(const struct search *s)
+{
+	uint32_t best = 0;
+
+	for (uint32_t x = 0; x < s->dag->n; x++)
+		if (candidate_posterior(s, x) > candidate_posterior(s, best))
+			best = x;
+	return best;
+}
+
+/* Before there is anything to compute: false when the model can be asked. */
+static bool opening(struct search *s, struct search_step *st)
+{
+	uint32_t head = s->dag->n - 1;
+
+	if (no_candidates(s)) {
+		give_up(st, "no commit of the range can matter");
+		return true;
+	}
+	if (s->c.means_known)
+		return false;
+	if (s->skipped[0] || s->skipped[head]) {
+		give_up(st, "an end of the range does not build or boot");
+		return true;
+	}
+	if (s->n_obs >= s->c.max_boots)
+		return false;
+	for (int i = 0; i < 2; i++) {
+		uint32_t end = i ? head : 0;
+
+		if (boots_at(s, end) < FIRST_BOOTS) {
+			measure(st, end, FIRST_BOOTS - boots_at(s, end), "the ends first");
+			return true;
+		}
+	}
+	return false;
+}
+
+int search_step(struct search *s, struct search_step *ret)
+{
+	struct search_step st = {0};
+	uint32_t x;
+
+	refresh(s);
+	if (!opening(s, &st)) {
+		report_effect(s, &st);
+		expect_boots(s, &st);
+		if (finished(s, &st)) {
+			st.expected_boots = 0;
+		} else if (s->n_obs >= s->c.max_boots) {
+			give_up(&st, "the boots ran out");
+			st.node = most_likely(s);
+			st.posterior = candidate_posterior(s, st.node);
+		} else if ((x = anchor_due(s)) != UINT32_MAX) {
+			measure(&st, x, 1, "an end, to know the levels and to see drift");
+		} else if ((x = next_site(s)) != UINT32_MAX) {
+			measure(&st, x, 1, "most information for its cost");
+			st.posterior = candidate_posterior(s, x);
+		} else if (s->c.means_known) {
+			give_up(&st, "nothing left that can be measured");
+		} else {
+			measure(&st, boots_at(s, 0) <= boots_at(s, s->dag->n - 1) ? 0 : s->dag->n - 1, 1,
+				"the ends: nothing between them can be measured");
+		}
+	}
+	*ret = st;
+	return 0;
+}

@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <Rmath.h>
+#include "bisect/search-internal.h"
+#include "bisect/simulate.h"
+
+#define LEVEL 1000.0            /* of the good base; the spread of a boot is 1 */
+
+static uint64_t rotl(uint64_t x, int k)
+{
+	return x << k | x >> (64 - k);
+}
+
+void rng_seed(struct rng *r, uint64_t seed)
+{
+	for (int i = 0; i < 4; i++) {
+		uint64_t z = seed += 0x9e3779b97f4a7c15;
+
+		z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9;
+		z = (z ^ z >> 27) * 0x94d049bb133111eb;
+		r->s[i] = z ^ z >> 31;
+	}
+}
+
+uint64_t rng_next(struct rng *r)
+{
+	uint64_t *s = r->s, out = rotl(s[0] + s[3], 23) + s[0], t = s[1] << 17;
+
+	s[2] ^= s[0];
+	s[3] ^= s[1];
+	s[1] ^= s[2];
+	s[0] ^= s[3];
+	s[2] ^= t;
+	s[3] = rotl(s[3], 45);
+	return out;
+}
+
+double rng_uniform(struct rng *r)
+{
+	return ((rng_next(r) >> 11) + 0.5) * 0x1p-53;
+}
+
+double rng_normal(struct rng *r)
+{
+	return qnorm(rng_uniform(r), 0, 1, 1, 0);
+}
+
+void simulate_config_default(struct simulate_config *c)
+{
+	*c = (struct simulate_config){
+		.n = 256, .snr = 2, .outlier_sigma = 6, .confidence = 0.95, .boot_cost = 1, .build_cost = 3, .trials = 1000, .seed = 1,
+	};
+}
+
+double simulate_bound(double n, double snr, double confidence)
+{
+	double e = 1 - confidence, h2 = -(e * log2(e) + confidence * log2(confidence));
+
+	return (confidence * log2(n) - h2) / split_information(0.5, snr);
+}
+
+/* A mainline on which topic branches of 1 to 12 commits are merged, now and then several at once. */
+static void history(struct rng *r, uint32_t n, bool merges, struct dag *ret)
+{
+	struct dag_builder b = {0};
+	uint32_t tip = 0;
+
+	if (!merges) {
+		dag_line(n, ret);
+		return;
+	}
+	dag_add(&b, NULL, 0);
+	while (b.d.n < n) {
+		uint32_t parents[4] = {tip}, np = 1, branches = rng_uniform(r) < 0.1 ? 3 : 1, from = tip;
+
+		if (rng_uniform(r) < 0.4 || n - b.d.n < 48) {
+			dag_add(&b, &tip, 1);
+			tip = b.d.n - 1;
+			continue;
+		}
+		for (uint32_t k = 0; k < branches; k++) {
+			uint32_t at = from - MIN(from, (uint32_t)(rng_uniform(r) * 20)), len = 1 + (uint32_t)(rng_uniform(r) * 12);
+
+			while (len-- > 0) {
+				dag_add(&b, &at, 1);
+				at = b.d.n - 1;
+			}
+			parents[np++] = at;
+		}
+		dag_add(&b, parents, np);
+		tip = b.d.n - 1;
+	}
+	dag_take(&b, ret);
+}
+
+struct trial {
+	const struct simulate_config *c;
+	struct rng rng;
+	struct dag dag;
+	uint32_t culprit, second;
+	bool *bad, *bad2, *broken, *built;
+	uint32_t boots, builds;
+};
+
+static double boot(struct trial *t, uint32_t node)
+{
+	const struct simulate_config *c = t->c;
+	double y = LEVEL + rng_normal(&t->rng) + c->drift * t->boots / 100;
+
+	if (!c->null && t->bad[node])
+		y += c->snr;
+	if (c->second != 0 && t->bad2[node])
+		y += c->second;
+	if (rng_uniform(&t->rng) < c->outliers)
+		y += c->outlier_sigma;
+	return y;
+}
+
+static void trial_start(struct trial *t)
+{
+	uint32_t n;
+
+	history(&t->rng, t->c->n + 1, t->c->merges, &t->dag);
+	n = t->dag.n;
+	t->bad = xcalloc(n, sizeof(bool));
+	t->bad2 = xcalloc(n, sizeof(bool));
+	t->broken = xcalloc(n, sizeof(bool));
+	t->built = xcalloc(n, sizeof(bool));
+	t->culprit = 1 + (uint32_t)(rng_uniform(&t->rng) * (n - 1));
+	t->second = 1 + (uint32_t)(rng_uniform(&t->rng) * (n - 1));
+	for (uint32_t x = 0; x < n; x++) { /* descendants; all commits of history() are ancestors of the last one or dangle */
+		t->bad[x] = x == t->culprit;
+		t->bad2[x] = x == t->second;
+		for (uint32_t e = t->dag.first[x]; e < t->dag.first[x + 1]; e++) {
+			t->bad[x] |= t->bad[t->dag.parent[e]];
+			t->bad2[x] |= t->bad2[t->dag.parent[e]];
+		}
+		t->broken[x] = x > 0 && x + 1 < n && rng_uniform(&t->rng) < t->c->skip;
+	}
+}
+
+static void trial_release(struct trial *t)
+{
+	dag_release(&t->dag);
+	free(t->bad);
+	free(t->bad2);
+	free(t->broken);
+	free(t->built);
+}
+
+static void measure_step(struct trial *t, struct search *s, const struct search_step *st)
+{
+	if (!t->built[st->node])
+		t->builds += st->node > 0 && st->node + 1 < t->dag.n;
+	t->built[st->node] = true;
+	if (t->broken[st->node]) {
+		search_skip(s, st->node);
+		return;
+	}
+	for (uint32_t i = 0; i < st->boots; i++) {
+		search_observe(s, st->node, boot(t, st->node), t->boots);
+		t->boots++;
+	}
+}
+
+static bool holds(const struct search_step *st, uint32_t culprit)
+{
+	if (st->action == SEARCH_FOUND)
+		return st->node == culprit;
+	for (uint32_t i = 0; i < st->set_n; i++)
+		if (st->set[i] == culprit)
+			return true;
+	return false;
+}
+
+static void trial_score(const struct trial *t, const struct search_step *st, struct simulate_result *sum)
+{
+	bool named = st->action == SEARCH_FOUND || st->action == SEARCH_SET;
+	bool right = holds(st, t->culprit) || (t->c->second != 0 && holds(st, t->second));
+	double truth = t->c->snr / LEVEL;
+
+	sum->named += named;
+	sum->exact += !t->c->null && st->action == SEARCH_FOUND && right;
+	sum->covered += !t->c->null && named && right;
+	sum->unfinished += st->action == SEARCH_GAVE_UP;
+	sum->not_reproduced += st->action == SEARCH_NOT_REPRODUCED;
+	sum->nominal += named ? st->posterior : 0;
+	sum->interval += named && st->effect_lo <= truth && truth <= st->effect_hi;
+	sum->mean_builds += t->builds;
+	sum->mean_runs += t->boots;
+}
+
+static int trial_run(struct trial *t, struct simulate_result *sum)
+{
+	const struct simulate_config *c = t->c;
+	struct search_config cfg = {
+		.confidence = c->confidence, .min_effect = 0.5 * c->snr / LEVEL, .means_known = c->means_known, .mean_good = LEVEL,
+		.mean_bad = LEVEL + c->snr, .sigma = 1, .boot_cost = c->boot_cost, .build_cost = c->build_cost,
+		.max_boots = c->max_boots,
+	};
+	struct search_step st;
+	struct search *s;
+	int r;
+
+	trial_start(t);
+	r = search_new(&cfg, &t->dag, &s);
+	while (r >= 0 && (r = search_step(s, &st)) >= 0 && st.action == SEARCH_MEASURE)
+		measure_step(t, s, &st);
+	if (r >= 0) {
+		trial_score(t, &st, sum);
+		search_free(s);
+	}
+	trial_release(t);
+	return r;
+}
+
+static int cmp_u32(const void *a, const void *b)
+{
+	uint32_t x = *(const uint32_t *)a, y = *(const uint32_t *)b;
+
+	return (x > y) - (x < y);
+}
+
+int simulate_search(const struct simulate_config *c, struct simulate_result *ret)
+{
+	struct simulate_result sum = {0};
+	_cleanup_free_ uint32_t *runs = NULL;
+
+	if (!c->trials || !c->n || !(c->snr > 0) || c->n > 10000000)
+		return err_set(-EINVAL, "a simulation needs trials, 1 to 10000000 commits and a positive snr");
+	runs = xcalloc(c->trials, sizeof(*runs));
+	for (uint64_t i = 0; i < c->trials; i++) {
+		struct trial t = {.c = c};
+		int r;
+
+		rng_seed(&t.rng, c->seed * 1000003 + i);
+		r = trial_run(&t, &sum);
+		if (r < 0)
+			return r;
+		runs[i] = t.boots;
+	}
+	qsort(runs, c->trials, sizeof(*runs), cmp_u32);
+	sum.trials = c->trials;
+	sum.p95_runs = runs[(c->trials - 1) * 95 / 100];
+	sum.nominal = sum.named > 0 ? sum.nominal / sum.named : 0;
+	sum.interval = sum.named > 0 ? sum.interval / sum.named : 0;
+	sum.mean_runs /= c->trials;
+	sum.mean_builds /= c->trials;
+	sum.exact /= c->trials;
+	sum.covered /= c->trials;
+	sum.unfinished /= c->trials;
+	sum.named /= c->trials;
+	sum.not_reproduced /= c->trials;
+	*ret = sum;
+	return 0;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * simulate.h - the culprit search against synthetic histories: the very code of search.c, with random numbers in place of
+ * boots. Pure and deterministic: the same configuration gives the same result on any machine.
+ *
+ *	struct simulate_config c = {.n = 1024, .snr = 2, .confidence = 0.95, .trials = 1000, .seed = 1};
+ *	simulate_config_default(&c) first for the costs; simulate_search(&c, &r);
+ */
+#ifndef KPB_BISECT_SIMULATE_H
+#define KPB_BISECT_SIMULATE_H
+#include "bisect/search.h"
+
+struct simulate_config {
+	uint32_t n;             /* candidate commits, besides the good base */
+	double snr;             /* step in standard deviations of one boot */
+	double outliers;        /* share of boots that are outliers ... */
+	double outlier_sigma;   /* ... by so many standard deviations */
+	double drift;           /* slow change of the machine, standard deviations in 100 boots */
+	double skip;            /* share of the commits between the ends that do not build */
+	double second;          /* a second step of this many standard deviations elsewhere; 0: none */
+	bool means_known;
+	bool merges;            /* a history of topic branches instead of a line */
+	bool null;              /* no effect at all; snr still sets the smallest effect of interest */
+	double confidence;
+	double boot_cost, build_cost;
+	uint32_t max_boots;
+	uint64_t trials, seed;
+};
+struct simulate_result {
+	uint64_t trials;
+	double mean_runs, p95_runs, mean_builds;
+	double exact;           /* names exactly the culprit */
+	double covered;         /* names it or a set that holds it */
+	double unfinished;      /* gave up */
+	double named;           /* names somebody, alone or in a set */
+	double nominal;         /* mean of the posteriors that it stated when it named somebody */
+	double not_reproduced;
+	double interval;        /* share of the 95 % effect intervals of named culprits that hold the true effect */
+};
+void simulate_config_default(struct simulate_config *c);
+int simulate_search(const struct simulate_config *c, struct simulate_result *ret);
+/* E[boots] >= ((1 - e) log2 n - h2(e)) / C(snr): Fano's inequality and the capacity of the channel "which side of this
+ * commit is the culprit on", levels and spread known, e = 1 - confidence. */
+double simulate_bound(double n, double snr, double confidence);
+
+/* xoshiro256++ (Blackman, Vigna 2018), seeded by splitmix64. */
+struct rng { uint64_t s[4]; };
+void rng_seed(struct rng *r, uint64_t seed);
+uint64_t rng_next(struct rng *r);
+double rng_uniform(struct rng *r);      /* (0, 1) */
+double rng_normal(struct rng *r);
+
+#endif
