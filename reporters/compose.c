@@ -1,0 +1,416 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The mail of a case: LKP's layout, filled from the database, with how sure and how proven on its first screen. */
+#include "reporters/facts.h"
+#include "reporters/mail.h"
+#include "reporters/recipients.h"
+#include "reporters/report.h"
+#include "lib/fs.h"
+
+#define WRAP_AT 100
+#define MAX_LISTED 10
+
+/* "key: text", further lines indented below the text. */
+static void add_wrapped(struct buf *out, const char *key, const char *text)
+{
+	size_t indent = strlen(key) + 2, column = indent;
+
+	buf_addf(out, "%s: ", key);
+	while (*text) {
+		size_t word = strcspn(text, " ");
+
+		if (column > indent && column + 1 + word > WRAP_AT) {
+			buf_addf(out, "\n%*s", (int)indent, "");
+			column = indent;
+		} else if (column > indent) {
+			buf_addc(out, ' ');
+			column++;
+		}
+		buf_add(out, text, word);
+		column += word;
+		text += word + strspn(text + word, " ");
+	}
+	buf_addc(out, '\n');
+}
+
+/* 1234567890 ("subject") */
+static void add_commit(struct buf *out, const char *oid, const struct commit_info *c)
+{
+	buf_addf(out, "%.10s", oid);
+	if (c->subject) {
+		buf_adds(out, " (\"");
+		buf_add_term(out, c->subject);
+		buf_adds(out, "\")");
+	}
+}
+
+static void add_interval(struct buf *out, const struct facts *f)
+{
+	if (!isfinite(f->lo) || !isfinite(f->hi))
+		return;
+	buf_adds(out, ", 95% interval ");
+	add_signed_percent(out, f->lo);
+	buf_adds(out, " to ");
+	add_signed_percent(out, f->hi);
+}
+
+static void add_posterior(const struct facts *f, struct buf *out)
+{
+	_cleanup_buf_ struct buf t = {0};
+
+	if (!isfinite(f->c.posterior))
+		return;
+	/* never rounded up to a certainty that nobody has */
+	buf_addf(&t, "%.*f%% that it is %s", f->c.posterior > 0.9995 ? 4 : 2, floor(1e6 * f->c.posterior) / 1e4,
+		 f->single ? "this commit" : "one of these");
+	if (f->commits > 0)
+		buf_addf(&t, ", of %" PRId64 " in the range", f->commits);
+	if (f->dropped.n)
+		buf_addf(&t, " (%zu could not matter)", f->dropped.n);
+	if (isfinite(f->c.confidence) && f->c.confidence > 0)
+		buf_addf(&t, "; asked for: %.6g%%", 100 * f->c.confidence);
+	add_wrapped(out, "posterior", buf_str(&t));
+}
+
+static void add_proof(const struct facts *f, struct buf *out)
+{
+	const struct proof *p = &f->proof;
+	_cleanup_buf_ struct buf t = {0};
+
+	if (!f->proven) {
+		add_wrapped(out, "proof", f->single ? "none yet: the commit was not run against its parent"
+						    : "none: no single commit to prove");
+		return;
+	}
+	if (p->boots_parent && p->boots_culprit)
+		buf_addf(&t, "parent (%" PRId64 " boots) and commit (%" PRId64 " boots) run in turns on fresh boots: ",
+			 p->boots_parent, p->boots_culprit);
+	if (isfinite(p->mean_parent) && isfinite(p->mean_culprit)) {
+		add_number(&t, p->mean_parent);
+		buf_adds(&t, " -> ");
+		add_number(&t, p->mean_culprit);
+		buf_adds(&t, ", ");
+	}
+	add_signed_percent(&t, p->effect);
+	add_interval(&t, f);
+	if (p->p < 1e-12)
+		buf_adds(&t, ", p < 1e-12 (valid at any stopping time)");
+	else
+		buf_addf(&t, ", p = %.2g (valid at any stopping time)", p->p);
+	add_wrapped(out, "proof", buf_str(&t));
+	if (p->revert && *p->revert)
+		add_wrapped(out, "revert", p->revert);
+	if (p->aligned && *p->aligned)
+		add_wrapped(out, "code layout", p->aligned);
+}
+
+static void add_range(const struct facts *f, struct buf *out)
+{
+	_cleanup_buf_ struct buf t = {0};
+
+	buf_addf(&t, "%.10s (good) .. %.10s (bad)", f->cmp.base, f->cmp.head);
+	if (f->commits > 0)
+		buf_addf(&t, ", %" PRId64 " commit%s", f->commits, f->commits == 1 ? "" : "s");
+	if (isfinite(f->c.effect) && f->proof.there) {
+		buf_adds(&t, "; the whole range: ");
+		add_signed_percent(&t, f->c.effect);
+	}
+	add_wrapped(out, "seen between", buf_str(&t));
+}
+
+/* What the reader of a robot's mail asks first. */
+static void add_first_screen(const struct facts *f, const char *dir, struct buf *out)
+{
+	_cleanup_buf_ struct buf how = {0};
+	const char *kind = facts_machine_kind(f);
+
+	add_posterior(f, out);
+	add_proof(f, out);
+	add_range(f, out);
+	if (f->c.boots > 0)
+		buf_addf(out, "spent: %" PRId64 " boots, %" PRId64 " builds\n", f->c.boots, f->c.builds);
+	if (kind)
+		add_wrapped(out, "measured on", kind);
+	buf_adds(&how, "sh reproduce.sh");
+	if (dir) {
+		buf_adds(&how, ", in ");
+		buf_add_term(&how, dir);
+	}
+	add_wrapped(out, "reproduce", buf_str(&how));
+}
+
+static void add_candidates(const struct facts *f, struct buf *out)
+{
+	for (size_t i = 0; i < f->left.n && i < MAX_LISTED; i++)
+		buf_addf(out, "commit: one of %s\n", f->left.v[i]);
+	if (f->left.n > MAX_LISTED)
+		buf_addf(out, "commit: or one of %zu more\n", f->left.n - MAX_LISTED);
+	if (!f->left.n) {
+		buf_adds(out, "commit: one of those up to ");
+		add_commit(out, f->bad, &f->bad_info);
+		buf_addc(out, '\n');
+	}
+}
+
+static void add_noticed(const struct facts *f, const struct report_config *cfg, struct buf *out)
+{
+	buf_add_term(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
+	buf_adds(out, " noticed a ");
+	add_percent(out, f->effect);
+	buf_addf(out, isfinite(f->effect) ? " %s of %s " : "%s of %s ", facts_verdict_word(f), f->c.metric);
+	buf_adds(out, f->single ? "on:\n\n\n" : "on one of these:\n\n\n");
+}
+
+static void add_head(const struct facts *f, const struct report_config *cfg, const char *dir, struct buf *out)
+{
+	buf_adds(out, "\nHello,\n\n");
+	add_noticed(f, cfg, out);
+	if (f->single) {
+		buf_addf(out, "commit: %s", f->bad);
+		if (f->bad_info.subject) {
+			buf_adds(out, " (\"");
+			buf_add_term(out, f->bad_info.subject);
+			buf_adds(out, "\")");
+		}
+		buf_addc(out, '\n');
+	} else {
+		add_candidates(f, out);
+	}
+	buf_add_term(out, f->tree.url);
+	if (f->cmp.branch && *f->cmp.branch) {
+		buf_addc(out, ' ');
+		buf_add_term(out, f->cmp.branch);
+	}
+	buf_adds(out, "\n\n");
+	add_first_screen(f, dir, out);
+}
+
+static void add_test(const struct facts *f, struct buf *out)
+{
+	_cleanup_buf_ struct buf compiler = {0};
+
+	facts_compiler(f, &compiler);
+	buf_adds(out, "\ntestcase: ");
+	buf_add_term(out, f->testcase);
+	buf_adds(out, "\nconfig: ");
+	buf_add_term(out, f->cmp.kconfig);
+	if (compiler.len)
+		buf_addf(out, "\ncompiler: %s", compiler.s);
+	buf_adds(out, "\ntest machine: ");
+	buf_add_term(out, f->machine.description ? f->machine.description : f->machine.tbox_group);
+	buf_adds(out, "\nparameters:\n\n");
+	for (size_t i = 0; i < f->keys.n; i++) {
+		buf_addc(out, '\t');
+		buf_add_term(out, f->keys.v[i]);
+		buf_adds(out, ": ");
+		buf_add_term(out, f->values.v[i]);
+		buf_addc(out, '\n');
+	}
+	buf_adds(out, "\n\n");
+}
+
+/* Only for proven regressions: asking for tags on a guess, or on a gain, makes no sense. */
+static void add_fix_block(const struct facts *f, const struct report_config *cfg, const char *message_id, struct buf *out)
+{
+	if (f->verdict >= 0 || !f->proven)
+		return;
+	buf_adds(out, "If you fix this in a separate commit (not in a new version of the same patch), please add these tags:\n"
+		      "| Reported-by: ");
+	buf_add_term(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
+	if (cfg->robot_address)
+		buf_addf(out, " <%s>", cfg->robot_address);
+	buf_addf(out, "\n| Closes: https://lore.kernel.org/r/%.*s\n\n\n", (int)strlen(message_id) - 2, message_id + 1);
+}
+
+static void add_materials(const struct facts *f, const char *dir, struct buf *out)
+{
+	bool program = streq(f->tree.kind, "program");
+
+	buf_adds(out, "Details are as below:\n");
+	for (int i = 0; i < 98; i++)
+		buf_addc(out, '-');
+	buf_adds(out, ">\n\n\n");
+	if (dir) {
+		buf_addf(out, "The %smaterials to reproduce are available at:\n", program ? "" : "kernel config and ");
+		buf_add_term(out, dir);
+		buf_adds(out, "\n\n");
+	}
+	buf_adds(out, "To reproduce, as reproduce.sh does it:\n\n\tgit fetch ");
+	buf_add_shell(out, f->tree.url);
+	buf_addc(out, ' ');
+	buf_add_shell(out, f->cmp.branch && *f->cmp.branch ? f->cmp.branch : f->bad);
+	buf_addc(out, '\n');
+	buf_addf(out, "\tgit checkout %.12s         # and then %.12s, its parent\n", f->bad, f->good);
+	if (program)
+		buf_adds(out, "\t# build it, then run job.sh; RESULT_DIR is where its files go\n\n");
+	else
+		buf_adds(out, "\tcp config .config && make olddefconfig bzImage\n"
+			      "\t# boot it, then run job.sh as root; RESULT_DIR is where its files go\n\n");
+}
+
+static void add_table(struct store *s, const struct facts *f, struct buf *out)
+{
+	_cleanup_buf_ struct buf block = {0};
+
+	if (report_block(s, f, &block) < 0) {
+		_cleanup_free_ char *why = term_safe(err_msg());
+
+		buf_addf(out, "[no table: %s]\n", why);
+	} else {
+		buf_addf(out, "All boots of both kernels are in this table, those of the search too; %%change is of the means, "
+			 "%%stddev\nof the runs; rows are those whose change is significant.\n\n");
+		buf_add(out, block.s, block.len);
+	}
+	buf_adds(out, "\n\n");
+}
+
+static void add_end(const struct report_config *cfg, struct buf *out)
+{
+	buf_adds(out, "Disclaimer:\nThe numbers hold for the machine, config and job named above and are given for information only.\n"
+		      "Other hardware or software may behave differently.\n\n\n-- \n");
+	buf_add_term(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
+	buf_adds(out, "\nkernel performance test robot\n");
+}
+
+/* "net" of "net: add x"; a subject without a topic gives none. */
+static void add_topic(const struct facts *f, struct buf *out)
+{
+	const char *s = f->bad_info.subject;
+	size_t n = s ? strcspn(s, ":") : 0;
+
+	if (n && s[n] && n <= 60) {
+		_cleanup_free_ char *topic = xstrndup(s, n);
+
+		buf_adds(out, " [");
+		buf_add_term(out, topic);
+		buf_addc(out, ']');
+	}
+}
+
+static void subject(const struct facts *f, struct buf *out)
+{
+	_cleanup_free_ char *label = facts_setting(f, "branch_label");
+	const char *branch = label && *label ? label : f->cmp.branch;
+
+	buf_addc(out, '[');
+	buf_add_term(out, f->tree.name);
+	if (branch && *branch) {
+		buf_addc(out, ':');
+		buf_add_term(out, branch);
+	}
+	buf_addc(out, ']');
+	if (f->single)
+		add_topic(f, out);
+	if (f->single)
+		buf_addf(out, "  %.10s:  %s ", f->bad, f->c.metric);
+	else if (f->left.n > 1)
+		buf_addf(out, "  one of %zu commits up to %.10s:  %s ", f->left.n, f->bad, f->c.metric);
+	else
+		buf_addf(out, "  %.10s..%.10s:  %s ", f->good, f->bad, f->c.metric);
+	add_percent(out, f->effect);
+	buf_addf(out, isfinite(f->effect) ? " %s" : "%s", facts_verdict_word(f));
+}
+
+/* The same case has the same id for ever: whoever mails it twice is caught by every mail program. */
+static char *message_id(const struct facts *f, const struct report_config *cfg)
+{
+	const char *at = cfg->robot_address ? strchr(cfg->robot_address, '@') : NULL;
+	_cleanup_free_ char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%" PRId64 "\n", f->tree.name, f->tree.url,
+					      f->cmp.base, f->cmp.head, f->cmp.kconfig, f->cmp.job, f->machine.tbox_group,
+					      f->c.metric, f->c.part);
+	char hex[SHA256_HEX];
+
+	sha256_hex(text, strlen(text), hex);
+	return xasprintf("<kperfbot.%.24s@%s>", hex, mail_address_ok(cfg->robot_address) ? at + 1 : "localhost");
+}
+
+/* Headers that are not about recipients; those come last, so that delivery can put them in anew. */
+static void add_headers(const struct facts *f, const struct report_config *cfg, const struct db_report *rep, struct buf *out)
+{
+	_cleanup_buf_ struct buf id = {0};
+	const char *robot = mail_address_ok(cfg->robot_address) ? cfg->robot_address : "kperfbot@localhost";
+
+	buf_adds(out, "Date: ");
+	mail_date(out, rep->created);
+	buf_addc(out, '\n');
+	mail_header_persons(out, "From", &(struct mail_person){cfg->robot_name ? cfg->robot_name : "kperfbot", robot}, 1);
+	mail_header(out, "Subject", rep->subject);
+	buf_addf(out, "Message-ID: %s\nMIME-Version: 1.0\nContent-Type: text/plain; charset=\"utf-8\"\n"
+		 "Content-Disposition: inline\nContent-Transfer-Encoding: 8bit\nPrecedence: bulk\nAuto-Submitted: auto-generated\n",
+		 rep->message_id);
+	buf_addf(&id, "%" PRId64, f->c.id);
+	mail_header(out, "X-kperfbot-case", buf_str(&id));
+	mail_header(out, "X-kperfbot-tree", f->tree.name);
+	if (f->single)
+		mail_header(out, "X-kperfbot-culprit", f->bad);
+	mail_header(out, "X-kperfbot-metric", f->c.metric);
+	mail_header(out, "X-kperfbot-proof", f->proven ? "parent against commit, interleaved" : "none");
+}
+
+static void add_body(struct store *s, const struct facts *f, const struct report_config *cfg, const char *dir,
+		     const char *id, struct buf *out)
+{
+	add_head(f, cfg, dir, out);
+	add_test(f, out);
+	add_fix_block(f, cfg, id, out);
+	add_materials(f, dir, out);
+	add_table(s, f, out);
+	add_end(cfg, out);
+}
+
+int report_build(struct store *s, const struct facts *f, const char *git_dir, const struct report_config *cfg,
+		 struct db_report *ret)
+{
+	_cleanup_(recipients_release) struct recipients people = {0};
+	_cleanup_buf_ struct buf head = {0}, body = {0}, subj = {0};
+	_cleanup_free_ char *dir = cfg->reproduce_dir ? xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id) : NULL;
+	struct db_report rep = {.case_id = f->c.id, .created = f->c.changed ? f->c.changed : now_usec()};
+
+	subject(f, &subj);
+	rep.subject = buf_take(&subj);
+	rep.message_id = message_id(f, cfg);
+	recipients_of(f, git_dir, cfg, &people);
+	rep.recipients = recipients_json(&people, cfg);
+	add_headers(f, cfg, &rep, &head);
+	if (people.cut) {
+		_cleanup_free_ char *cut = xasprintf("%zu left out by the limit of recipients", people.cut);
+
+		mail_header(&head, "X-kperfbot-recipients", cut);
+	}
+	recipients_header(&people, cfg, &head);
+	add_body(s, f, cfg, dir, rep.message_id, &body);
+	buf_addc(&head, '\n');
+	mail_body(&head, buf_str(&body), body.len);
+	rep.text = buf_take(&head);
+	*ret = rep;
+	return 0;
+}
+
+int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id)
+{
+	static const char *const ready[] = {"found", "reported", "fixed"};
+	_cleanup_facts_ struct facts f = {0};
+	_cleanup_(db_report_release) struct db_report rep = {0};
+	_cleanup_free_ char *dir = NULL;
+	bool may = false;
+	int r = facts_load(s, case_id, git_dir, &f);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < ARRAY_SIZE(ready); i++)
+		may |= streq(f.c.state, ready[i]);
+	if (!may)
+		return err_set(-EINVAL, "case %" PRId64 " is '%s': it can be reported once it is 'found'", case_id, f.c.state);
+	/* files first: a stored report must not name a folder that is not there */
+	if (cfg->reproduce_dir) {
+		r = reproduce_folder(s, &f, cfg, &dir);
+		if (r < 0)
+			return r;
+	}
+	r = report_build(s, &f, git_dir, cfg, &rep);
+	if (r < 0)
+		return r;
+	r = store_report_put(s, &rep, ret_id);
+	if (r == 0)
+		store_event(s, case_id, f.cmp.id, 0, "report composed: %s", rep.subject);
+	return r;
+}

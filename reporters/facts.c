@@ -1,0 +1,301 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reporters/facts.h"
+#include <ctype.h>
+#include <json-c/json.h>
+
+#define MAX_COMMITS 20000
+
+static void cleanup_json(json_object **o)
+{
+	json_object_put(*o);
+}
+#define _cleanup_json_ _cleanup_(cleanup_json)
+
+static double number(const json_object *o)
+{
+	if (!json_object_is_type(o, json_type_double) && !json_object_is_type(o, json_type_int))
+		return NAN;
+	return json_object_get_double(o);
+}
+
+static double number_of(const json_object *o, const char *key)
+{
+	return number(json_object_object_get(o, key));
+}
+
+/* Element i of the list under key. */
+static double number_at(const json_object *o, const char *key, size_t i)
+{
+	json_object *l = json_object_object_get(o, key);
+
+	return json_object_is_type(l, json_type_array) ? number(json_object_array_get_idx(l, i)) : NAN;
+}
+
+static char *text_of(const json_object *o, const char *key)
+{
+	json_object *v = json_object_object_get(o, key);
+
+	return json_object_is_type(v, json_type_string) ? xstrdup(json_object_get_string(v)) : NULL;
+}
+
+static int64_t count(double v)
+{
+	return v >= 0 && v < 1e9 ? (int64_t)v : 0;
+}
+
+static void load_proof(const char *json, struct proof *p)
+{
+	_cleanup_json_ json_object *o = json ? json_tokener_parse(json) : NULL;
+
+	*p = (struct proof){.mean_parent = NAN, .mean_culprit = NAN, .effect = NAN, .lo = NAN, .hi = NAN, .p = NAN};
+	if (!json_object_is_type(o, json_type_object))
+		return;
+	p->parent = text_of(o, "parent");
+	p->revert = text_of(o, "revert");
+	p->aligned = text_of(o, "aligned");
+	p->boots_parent = count(number_at(o, "boots", 0));
+	p->boots_culprit = count(number_at(o, "boots", 1));
+	if (isfinite(number_of(o, "boots")))
+		p->boots_parent = p->boots_culprit = count(number_of(o, "boots"));
+	p->mean_parent = number_at(o, "means", 0);
+	p->mean_culprit = number_at(o, "means", 1);
+	p->effect = number_of(o, "effect");
+	p->lo = number_at(o, "interval", 0);
+	p->hi = number_at(o, "interval", 1);
+	p->p = number_of(o, "p");
+	p->there = isfinite(p->effect) && isfinite(p->p);
+}
+
+static void load_candidates(const char *json, struct facts *f)
+{
+	_cleanup_json_ json_object *o = json ? json_tokener_parse(json) : NULL;
+	json_object *l;
+
+	if (!json_object_is_type(o, json_type_object))
+		return;
+	l = json_object_object_get(o, "left");
+	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++)
+		if (json_object_is_type(json_object_array_get_idx(l, i), json_type_string))
+			strv_add(&f->left, json_object_get_string(json_object_array_get_idx(l, i)));
+	l = json_object_object_get(o, "dropped");
+	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++) {
+		json_object *d = json_object_array_get_idx(l, i);
+		_cleanup_free_ char *oid = NULL, *why = NULL;
+
+		if (!json_object_is_type(d, json_type_object))
+			continue;
+		oid = text_of(d, "commit");
+		why = text_of(d, "why");
+		if (oid)
+			strv_addf(&f->dropped, "%.10s %s", oid, why ? why : "");
+	}
+	f->commits = count(number_of(o, "commits"));
+}
+
+static int load_job(struct facts *f)
+{
+	_cleanup_json_ json_object *params = json_tokener_parse(f->job.params ? f->job.params : "{}");
+	_cleanup_json_ json_object *whole = json_tokener_parse(f->job.canonical ? f->job.canonical : "{}");
+
+	if (json_object_is_type(params, json_type_object)) {
+		json_object_object_foreach(params, key, val) {
+			strv_add(&f->keys, key);
+			strv_add(&f->values, val ? json_object_get_string(val) : "");
+		}
+	}
+	if (json_object_is_type(whole, json_type_object))
+		f->testcase = text_of(whole, "testcase");
+	if (!f->testcase)
+		f->testcase = xstrdup(f->job.program);
+	return 0;
+}
+
+static void load_build(struct store *s, const struct facts *f, const char *oid, struct db_build *ret)
+{
+	if (oid)
+		(void)store_build_get(s, f->tree.id, oid, f->cmp.kconfig, ret);        /* missing: id stays 0 */
+}
+
+static void load_root_image(struct store *s, struct facts *f)
+{
+	struct db_run *runs = NULL;
+	size_t n = 0;
+
+	if (!f->bad_build.id || store_runs(s, f->bad_build.id, f->cmp.job, f->machine.tbox_group, "ok", &runs, &n) < 0)
+		return;
+	for (size_t i = 0; i < n && !f->root_image; i++)
+		f->root_image = xstrdup(runs[i].root_image);
+	DB_LIST_RELEASE(runs, n, db_run_release);
+}
+
+static int load_rows(struct store *s, int64_t id, struct facts *f)
+{
+	int r = store_case_by_id(s, id, &f->c);
+
+	r = r < 0 ? r : store_comparison_by_id(s, f->c.comparison, &f->cmp);
+	r = r < 0 ? r : store_tree_by_id(s, f->cmp.tree, &f->tree);
+	r = r < 0 ? r : store_machine_by_id(s, f->cmp.machine, &f->machine);
+	r = r < 0 ? r : store_job_get(s, f->cmp.job, &f->job);
+	r = r < 0 ? r : store_metric_info(s, f->c.metric, &f->metric);
+	return r < 0 ? r : load_job(f);
+}
+
+static void judge(struct facts *f)
+{
+	bool own = f->proof.there;
+
+	f->single = f->c.culprit && f->left.n <= 1;
+	f->proven = f->single && f->proof.there;
+	f->effect = own ? f->proof.effect : f->c.effect;
+	f->lo = own ? f->proof.lo : f->c.effect_lo;
+	f->hi = own ? f->proof.hi : f->c.effect_hi;
+	if (isfinite(f->effect) && f->effect != 0 && f->metric.direction)
+		f->verdict = (f->effect > 0) == (f->metric.direction > 0) ? 1 : -1;
+}
+
+static void load_commits(const char *git_dir, struct facts *f)
+{
+	struct tree_range range = {0};
+
+	if (git_dir && f->c.culprit && f->single) {
+		if (tree_commit(git_dir, f->c.culprit, &f->bad_info) == 0 && !f->proof.parent && f->bad_info.n_parents)
+			f->proof.parent = xstrdup(f->bad_info.parents[0]);
+	}
+	f->bad = xstrdup(f->single ? f->c.culprit : f->cmp.head);
+	f->good = xstrdup(f->single && f->proof.parent ? f->proof.parent : f->cmp.base);
+	if (!git_dir)
+		return;
+	if (!f->bad_info.oid)
+		(void)tree_commit(git_dir, f->bad, &f->bad_info);
+	(void)tree_commit(git_dir, f->good, &f->good_info);
+	if (!f->commits && tree_range(git_dir, f->cmp.base, f->cmp.head, MAX_COMMITS, &range) == 0) {
+		f->commits = range.dag.n ? range.dag.n - 1 : 0;
+		tree_range_release(&range);
+	}
+}
+
+int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct facts *ret)
+{
+	_cleanup_facts_ struct facts f = {0};
+	int r = load_rows(s, case_id, &f);
+
+	if (r < 0)
+		return err_prefix(r, "case %" PRId64 ": ", case_id);
+	load_proof(f.c.proof, &f.proof);
+	load_candidates(f.c.candidates, &f);
+	judge(&f);
+	load_commits(git_dir, &f);
+	load_build(s, &f, f.good, &f.good_build);
+	load_build(s, &f, f.bad, &f.bad_build);
+	load_root_image(s, &f);
+	*ret = f;
+	f = (struct facts){0};
+	return 0;
+}
+
+void facts_release(struct facts *f)
+{
+	db_case_release(&f->c);
+	db_comparison_release(&f->cmp);
+	db_tree_release(&f->tree);
+	db_job_release(&f->job);
+	db_machine_release(&f->machine);
+	metric_info_release(&f->metric);
+	free(f->proof.parent);
+	free(f->proof.revert);
+	free(f->proof.aligned);
+	strv_release(&f->left);
+	strv_release(&f->dropped);
+	free(f->good);
+	free(f->bad);
+	commit_info_release(&f->good_info);
+	commit_info_release(&f->bad_info);
+	db_build_release(&f->good_build);
+	db_build_release(&f->bad_build);
+	free(f->root_image);
+	free(f->testcase);
+	strv_release(&f->keys);
+	strv_release(&f->values);
+	*f = (struct facts){0};
+}
+
+const char *facts_verdict_word(const struct facts *f)
+{
+	return f->verdict < 0 ? "regression" : f->verdict > 0 ? "improvement" : "change";
+}
+
+void facts_compiler(const struct facts *f, struct buf *out)
+{
+	const char *t = f->bad_build.toolchain ? f->bad_build.toolchain : f->good_build.toolchain, *v;
+
+	if (!t || !*t)
+		return;
+	for (v = strrchr(t, ' ') ? strrchr(t, ' ') + 1 : t; *v && !isdigit((unsigned char)*v); v++)
+		;
+	if (strcasestr(t, "clang"))
+		buf_adds(out, "clang");
+	else if (strcasestr(t, "gcc"))
+		buf_adds(out, "gcc");
+	else
+		v = "";
+	if (!*v) {
+		buf_add_term(out, t);
+		return;
+	}
+	buf_addf(out, "-%.*s", (int)strspn(v, "0123456789"), v);
+}
+
+const char *facts_machine_kind(const struct facts *f)
+{
+	static const struct { const char *driver, *text; } kinds[] = {
+		{"qemu-icount", "deterministic emulator (QEMU TCG with -icount): the numbers count instructions of guest code, "
+				"not time on hardware; caches, real contention and cycles are not in them"},
+		{"qemu", "virtual machine (QEMU)"},
+		{"local", "program measured on the robot's own host, no kernel was booted"},
+		{"ssh", "hardware, booted for each run"},
+		{"slurm", "hardware, a node of a cluster"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (streq(kinds[i].driver, f->machine.driver))
+			return kinds[i].text;
+	return NULL;
+}
+
+void add_percent(struct buf *out, double relative)
+{
+	double v = fabs(100 * relative);
+
+	if (isfinite(v))
+		buf_addf(out, "%.*f%%", v >= 0.995 || v == 0 ? 1 : v >= 0.1 ? 2 : 3, v);
+}
+
+void add_signed_percent(struct buf *out, double relative)
+{
+	if (isfinite(relative))
+		buf_addf(out, "%+.*f%%", fabs(relative) >= 0.001 ? 2 : 3, 100 * relative);
+}
+
+void add_number(struct buf *out, double v)
+{
+	if (isfinite(v))
+		buf_addf(out, fabs(v) >= 1e5 && fabs(v) < 1e15 ? "%.0f" : "%.6g", v);
+}
+
+char *facts_setting(const struct facts *f, const char *key)
+{
+	_cleanup_json_ json_object *o = f->tree.settings ? json_tokener_parse(f->tree.settings) : NULL;
+
+	return json_object_is_type(o, json_type_object) ? text_of(o, key) : NULL;
+}
+
+int facts_setting_list(const struct facts *f, const char *key, struct strv *ret)
+{
+	_cleanup_json_ json_object *o = f->tree.settings ? json_tokener_parse(f->tree.settings) : NULL;
+	json_object *l = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
+
+	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++)
+		if (json_object_is_type(json_object_array_get_idx(l, i), json_type_string))
+			strv_add(ret, json_object_get_string(json_object_array_get_idx(l, i)));
+	return 0;
+}

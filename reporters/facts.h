@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * facts.h - everything that is known about a case, gathered once from the database and git, for the mail, the script
+ * and "case show". What is missing is NULL or NAN and stays out of the text.
+ *
+ * The two JSON columns of a case, as written by the bisection (all keys may be missing):
+ *	proof       {"parent": OID, "boots": [PARENT, CULPRIT] or N, "means": [PARENT, CULPRIT], "effect": X,
+ *	             "interval": [LO, HI], "p": P, "revert": "text", "aligned": "text"}    X, LO, HI relative
+ *	candidates  {"left": [OID, ...], "dropped": [{"commit": OID, "why": TEXT}, ...], "commits": N in the range}
+ */
+#ifndef KPB_REPORTERS_FACTS_H
+#define KPB_REPORTERS_FACTS_H
+#include "db/store.h"
+#include "kernels/tree.h"
+#include "lib/buf.h"
+
+struct proof {
+	bool there;
+	char *parent, *revert, *aligned;
+	int64_t boots_parent, boots_culprit;    /* 0: not recorded */
+	double mean_parent, mean_culprit, effect, lo, hi, p;
+};
+
+struct facts {
+	struct db_case c;
+	struct db_comparison cmp;
+	struct db_tree tree;
+	struct db_job job;
+	struct db_machine machine;
+	struct metric_info metric;
+	struct proof proof;
+	struct strv left, dropped;      /* candidates; "OID why" */
+	int64_t commits;                /* in the range, 0: not known */
+	bool single, proven;            /* one culprit; and it has a proof */
+	char *good, *bad;               /* the two kernels that are compared: parent and culprit, or base and head */
+	struct commit_info good_info, bad_info;         /* empty where git does not know them */
+	struct db_build good_build, bad_build;          /* id 0: none */
+	double effect, lo, hi;          /* relative; of the proof, else of the whole change */
+	int verdict;                    /* -1 regression, +1 improvement, 0 not known */
+	char *root_image;
+	char *testcase;                 /* the job's suite as LKP prints it */
+	struct strv keys, values;       /* the job's parameters, in job file order */
+};
+/* git_dir may be NULL: no subjects then. */
+int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct facts *ret);
+void facts_release(struct facts *f);
+#define _cleanup_facts_ _cleanup_(facts_release)
+
+const char *facts_verdict_word(const struct facts *f);  /* "regression", "improvement", "change" */
+/* "gcc-12" of "gcc (Debian 12.2.0-14) 12.2.0". */
+void facts_compiler(const struct facts *f, struct buf *out);
+/* One sentence on what kind of machine measured. */
+const char *facts_machine_kind(const struct facts *f);
+/* "2.6%" without sign, with as many digits as a small change needs; nothing for NAN. */
+void add_percent(struct buf *out, double relative);
+/* "-2.61%" */
+void add_signed_percent(struct buf *out, double relative);
+void add_number(struct buf *out, double v);
+/* A text of the tree's settings (JSON), NULL where there is none. New string. */
+char *facts_setting(const struct facts *f, const char *key);
+int facts_setting_list(const struct facts *f, const char *key, struct strv *ret);
+
+/* The whole mail as a stored report would be, without storing it. */
+struct report_config;
+int report_build(struct store *s, const struct facts *f, const char *git_dir, const struct report_config *cfg,
+		 struct db_report *ret);
+/* Lines of the body that show the comparison block of the two kernels. */
+int report_block(struct store *s, const struct facts *f, struct buf *out);
+/* The script, see report_reproduce_script(). */
+int reproduce_script(struct store *s, const struct facts *f, struct buf *out);
+/* Writes the case's folder: reproduce.sh, job.sh, config. *ret_dir: new string. */
+int reproduce_folder(struct store *s, const struct facts *f, const struct report_config *cfg, char **ret_dir);
+
+#endif

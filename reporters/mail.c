@@ -1,0 +1,328 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reporters/mail.h"
+#include <ctype.h>
+#include <fnmatch.h>
+#include <time.h>
+
+#define FOLD_AT 78
+#define NAME_MAX_BYTES 200
+#define VALUE_MAX_BYTES 4000
+static const char replacement[] = "\xef\xbf\xbd";
+
+/* Length of the valid UTF-8 sequence at s (RFC 3629), 0 where there is none. */
+static size_t utf8_seq(const char *str, size_t left)
+{
+	const unsigned char *s = (const unsigned char *)str;
+	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+
+	if (!n || n > left)
+		return 0;
+	for (size_t i = 1; i < n; i++)
+		if ((s[i] & 0xc0) != 0x80)
+			return 0;
+	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
+	    (s[0] == 0xf4 && s[1] > 0x8f))
+		return 0;
+	return n;
+}
+
+/* Valid UTF-8 without control characters, blanks at the ends taken off, at most max bytes. */
+static char *clean_value(const char *s, size_t max)
+{
+	struct buf b = {0};
+	size_t left;
+
+	while (isspace((unsigned char)*s))
+		s++;
+	for (left = strlen(s); left && b.len < max;) {
+		size_t n = utf8_seq(s, left);
+		unsigned char c = *s;
+
+		if (n == 0)
+			buf_adds(&b, replacement);
+		else if (n == 1)
+			buf_addc(&b, c < 0x20 || c == 0x7f ? ' ' : c);
+		else if (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)
+			buf_addc(&b, ' ');      /* C1 controls */
+		else
+			buf_add(&b, s, n);
+		s += n ? n : 1;
+		left -= n ? n : 1;
+	}
+	while (b.len && b.s[b.len - 1] == ' ')
+		b.s[--b.len] = 0;
+	return buf_take(&b);
+}
+
+static bool plain_ascii(const char *s)
+{
+	if (strstr(s, "=?"))
+		return false;
+	for (; *s; s++)
+		if ((unsigned char)*s >= 0x7f || (unsigned char)*s < 0x20)
+			return false;
+	return true;
+}
+
+static size_t longest_word(const char *s)
+{
+	size_t max = 0, n = 0;
+
+	for (; *s; s++) {
+		n = *s == ' ' ? 0 : n + 1;
+		max = MAX(max, n);
+	}
+	return max;
+}
+
+/* RFC 2047 "Q" words, no longer than 75 columns, split between characters only. Only what RFC 2047 section 5 (3) lets
+ * stand in a phrase stays bare, so that one form serves subjects and names. */
+static void add_encoded(struct buf *out, const char *s, size_t column)
+{
+	static const char head[] = "=?utf-8?Q?";
+	size_t width = 0, left = strlen(s);
+
+	while (left) {
+		size_t n = utf8_seq(s, left), cost = 0;
+
+		n = n ? n : 1;
+		for (size_t i = 0; i < n; i++)
+			cost += isalnum((unsigned char)s[i]) || s[i] == ' ' ? 1 : 3;
+		if (!width || width + cost + 2 > 75 || column + width + cost + 2 > FOLD_AT) {
+			if (width) {
+				buf_adds(out, "?=\n ");
+				column = 1;
+			} else if (column + strlen(head) + cost + 2 > FOLD_AT && column > 1) {
+				buf_adds(out, "\n ");
+				column = 1;
+			}
+			buf_adds(out, head);
+			width = strlen(head);
+		}
+		for (size_t i = 0; i < n; i++) {
+			unsigned char c = s[i];
+
+			if (c == ' ')
+				buf_addc(out, '_');
+			else if (c < 0x80 && isalnum(c))
+				buf_addc(out, c);
+			else
+				buf_addf(out, "=%02X", c);
+		}
+		width += cost;
+		s += n;
+		left -= n;
+	}
+	if (width)
+		buf_adds(out, "?=");
+}
+
+/* Breaks before runs of blanks, so that taking the newlines out gives the very text again. */
+static void add_folded(struct buf *out, const char *s, size_t column)
+{
+	while (*s) {
+		size_t blanks = strspn(s, " "), word = strcspn(s + blanks, " ");
+
+		if (blanks && column > 1 && column + blanks + word > FOLD_AT) {
+			buf_addc(out, '\n');
+			column = 0;
+		}
+		buf_add(out, s, blanks + word);
+		column += blanks + word;
+		s += blanks + word;
+	}
+}
+
+void mail_header(struct buf *out, const char *name, const char *value)
+{
+	_cleanup_free_ char *v = clean_value(value ? value : "", VALUE_MAX_BYTES);
+
+	buf_addf(out, "%s: ", name);
+	if (plain_ascii(v) && longest_word(v) < 900)
+		add_folded(out, v, strlen(name) + 2);
+	else
+		add_encoded(out, v, strlen(name) + 2);
+	buf_addc(out, '\n');
+}
+
+bool mail_address_ok(const char *a)
+{
+	static const char local[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+-/=?^_`{|}~";
+	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
+	size_t n, m;
+
+	if (!a)
+		return false;
+	n = strspn(a, local);
+	if (n == 0 || n > 64 || a[n] != '@' || a[0] == '.' || a[0] == '-' || a[n - 1] == '.' || strstr(a, "..") || strstr(a, "=?"))
+		return false;
+	m = strspn(a + n + 1, host);
+	return m > 0 && m <= 253 && !a[n + 1 + m] && a[n + 1] != '.' && a[n + 1] != '-' && a[n + m] != '.';
+}
+
+/* "Last, First" in quotes -> Last, First. */
+static char *unquote(const char *s, size_t n)
+{
+	struct buf b = {0};
+
+	while (n && isspace((unsigned char)*s))
+		s++, n--;
+	while (n && isspace((unsigned char)s[n - 1]))
+		n--;
+	if (n >= 2 && s[0] == '"' && s[n - 1] == '"') {
+		for (size_t i = 1; i + 1 < n; i++) {
+			if (s[i] == '\\' && i + 2 < n)
+				i++;
+			buf_addc(&b, s[i]);
+		}
+	} else {
+		buf_add(&b, s, n);
+	}
+	return buf_take(&b);
+}
+
+int mail_address_parse(const char *text, char **ret_name, char **ret_address)
+{
+	const char *lt = strrchr(text, '<'), *gt = lt ? strchr(lt, '>') : NULL;
+	_cleanup_free_ char *name = NULL, *address = NULL;
+
+	if (gt) {
+		name = unquote(text, lt - text);
+		address = xstrndup(lt + 1, gt - lt - 1);
+	} else {
+		text += strspn(text, " \t");
+		address = xstrndup(text, strcspn(text, " \t\r\n("));
+		name = xstrdup("");
+	}
+	if (!mail_address_ok(address)) {
+		_cleanup_free_ char *shown = term_safe(text);
+
+		return err_set(-EINVAL, "'%.200s' holds no mail address", shown);
+	}
+	*ret_name = TAKE_PTR(name);
+	*ret_address = TAKE_PTR(address);
+	return 0;
+}
+
+bool mail_allowed(const char *address, const char *const *globs)
+{
+	for (; globs && *globs; globs++)
+		if (fnmatch(*globs, address, FNM_CASEFOLD) == 0)
+			return true;
+	return false;
+}
+
+/* A display name: bare where it is atoms, quoted where it is ASCII, else encoded. */
+static void add_name(struct buf *out, const char *name, size_t column)
+{
+	static const char atom[] = " abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789!#$%&'*+-/=?^_`{|}~";
+
+	if (!plain_ascii(name)) {
+		add_encoded(out, name, column);
+	} else if (name[strspn(name, atom)] == 0) {
+		buf_adds(out, name);
+	} else {
+		buf_addc(out, '"');
+		for (; *name; name++) {
+			if (*name == '"' || *name == '\\')
+				buf_addc(out, '\\');
+			buf_addc(out, *name);
+		}
+		buf_addc(out, '"');
+	}
+}
+
+void mail_header_persons(struct buf *out, const char *header, const struct mail_person *p, size_t n)
+{
+	size_t column = 0, shown = 0;
+
+	for (size_t i = 0; i < n; i++) {
+		_cleanup_free_ char *name = clean_value(p[i].name ? p[i].name : "", NAME_MAX_BYTES);
+		_cleanup_buf_ struct buf one = {0};
+		const char *last;
+
+		if (!mail_address_ok(p[i].address))
+			continue;
+		if (!shown++) {
+			buf_addf(out, "%s: ", header);
+			column = strlen(header) + 2;
+		} else {
+			buf_addc(out, ',');
+			column += 1;
+		}
+		/* 8: the width of the tab that begins a folded line */
+		if (*name)
+			add_name(&one, name, 8);
+		buf_addf(&one, *name ? " <%s>" : "%s", p[i].address);
+		if (shown > 1) {
+			bool fold = column + 1 + one.len > FOLD_AT;
+
+			buf_adds(out, fold ? "\n\t" : " ");
+			column = fold ? 8 : column + 1;
+		}
+		buf_add(out, one.s, one.len);
+		last = strrchr(buf_str(&one), '\n');
+		column = last ? strlen(last) : column + one.len;
+	}
+	if (shown)
+		buf_addc(out, '\n');
+}
+
+static const char weekday[7][4] = {"Sun", "Mon", "Tue", "Wed", "Thu", "Fri", "Sat"};
+static const char month[12][4] = {"Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec"};
+
+static struct tm utc(usec_t when)
+{
+	time_t t = when / USEC_PER_SEC;
+	struct tm tm = {0};
+
+	gmtime_r(&t, &tm);
+	return tm;
+}
+
+void mail_date(struct buf *out, usec_t when)
+{
+	struct tm t = utc(when);
+
+	buf_addf(out, "%s, %02d %s %d %02d:%02d:%02d +0000", weekday[t.tm_wday], t.tm_mday, month[t.tm_mon],
+		 t.tm_year + 1900, t.tm_hour, t.tm_min, t.tm_sec);
+}
+
+void mail_ctime(struct buf *out, usec_t when)
+{
+	struct tm t = utc(when);
+
+	buf_addf(out, "%s %s %2d %02d:%02d:%02d %d", weekday[t.tm_wday], month[t.tm_mon], t.tm_mday, t.tm_hour, t.tm_min,
+		 t.tm_sec, t.tm_year + 1900);
+}
+
+void mail_body(struct buf *out, const char *s, size_t len)
+{
+	size_t column = 0;
+
+	while (len) {
+		size_t n = utf8_seq(s, len), step = n ? n : 1;
+		unsigned char c = *s;
+
+		if (c == '\n') {
+			buf_addc(out, '\n');
+			column = 0;
+		} else if (c != '\r') {
+			const char *p = n ? s : replacement;
+			size_t w = n ? n : 3;
+
+			if (n == 1 && (c == 0x7f || (c < 0x20 && c != '\t')))
+				p = "?";
+			if (column + w > MAIL_LINE_MAX) {
+				buf_addc(out, '\n');
+				column = 0;
+			}
+			buf_add(out, p, w);
+			column += w;
+		}
+		s += step;
+		len -= step;
+	}
+	if (column)
+		buf_addc(out, '\n');
+}

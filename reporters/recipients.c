@@ -1,0 +1,212 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reporters/recipients.h"
+#include "lib/proc.h"
+#include "reporters/mail.h"
+#include "reporters/maintainers.h"
+#include <json-c/json.h>
+#include <strings.h>
+
+#define DEFAULT_MAX 20
+#define MAX_PATCH (1u << 20)
+
+void recipients_release(struct recipients *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		free(r->v[i].name);
+		free(r->v[i].address);
+		free(r->v[i].reason);
+	}
+	free(r->v);
+	*r = (struct recipients){0};
+}
+
+void recipients_add(struct recipients *r, bool to, const char *name, const char *address, const char *reason)
+{
+	if (!mail_address_ok(address))
+		return;
+	for (size_t i = 0; i < r->n; i++)
+		if (!strcasecmp(r->v[i].address, address))
+			return;
+	GROW(r->v, r->n, r->cap);
+	r->v[r->n++] = (struct recipient){xstrdup(name ? name : ""), xstrdup(address), xstrdup(reason), to};
+}
+
+/* "Name <address>" or a bare address, as configuration has them. */
+static void add_text(struct recipients *r, const char *text, const char *reason)
+{
+	_cleanup_free_ char *name = NULL, *address = NULL;
+
+	if (mail_address_parse(text, &name, &address) == 0)
+		recipients_add(r, false, name, address, reason);
+}
+
+/* The patch's added and removed lines, for K: patterns; NULL where git cannot say. */
+static char *changed_lines(const char *git_dir, const struct facts *f)
+{
+	const char *parent = f->bad_info.n_parents ? f->bad_info.parents[0] : NULL;
+	struct proc_spec p = {.argv = ARGV("git", "--git-dir", git_dir, "diff-tree", "-p", "-U0", "--no-color", "--no-ext-diff",
+					   "--no-textconv", parent, f->bad),
+			      .timeout_s = 60, .max_output = MAX_PATCH};
+	_cleanup_(proc_result_release) struct proc_result res = {0};
+	struct buf out = {0};
+
+	if (!parent || proc_run(&p, &res) < 0 || res.status)
+		return NULL;
+	for (const char *s = buf_str(&res.out), *nl; *s; s = nl + (*nl != 0)) {
+		nl = s + strcspn(s, "\n");
+		if ((*s == '+' && !startswith(s, "+++ ")) || (*s == '-' && !startswith(s, "--- "))) {
+			buf_add(&out, s + 1, nl - s - 1);
+			buf_addc(&out, '\n');
+		}
+	}
+	return buf_take(&out);
+}
+
+static void add_maintainers(struct recipients *r, const struct facts *f, const char *git_dir)
+{
+	static const char *const roles[] = {"M", "R", "L"};
+	_cleanup_buf_ struct buf text = {0};
+	_cleanup_strv_ struct strv paths = {0};
+	_cleanup_(maintainers_release) struct maintainers m = {0};
+	_cleanup_free_ char *changed = NULL;
+
+	if (tree_file_at(git_dir, f->bad, "MAINTAINERS", &text) < 0 || tree_changed_paths(git_dir, f->bad, &paths) < 0)
+		return;
+	changed = changed_lines(git_dir, f);
+	maintainers_match(buf_str(&text), text.len, &paths, changed, &m);
+	for (size_t i = 0; i < m.n; i++) {
+		_cleanup_free_ char *why = xasprintf("%s: %s", roles[m.v[i].role], m.v[i].section);
+
+		/* improvements are reported quietly: lists know, nobody in person but who wrote it */
+		if (f->verdict <= 0 || m.v[i].role == MAINTAINER_L)
+			recipients_add(r, false, m.v[i].name, m.v[i].address, why);
+	}
+}
+
+static void add_culprit_people(struct recipients *r, const struct facts *f)
+{
+	const struct commit_info *c = &f->bad_info;
+	_cleanup_free_ char *author = xasprintf("author of %.10s", f->bad), *committer = xasprintf("committer of %.10s", f->bad);
+
+	if (!c->oid)
+		return;
+	recipients_add(r, true, c->author_name, c->author_mail, author);
+	if (f->verdict <= 0)
+		recipients_add(r, false, c->committer_name, c->committer_mail, committer);
+}
+
+void recipients_of(const struct facts *f, const char *git_dir, const struct report_config *cfg, struct recipients *ret)
+{
+	struct recipients r = {0};
+	_cleanup_strv_ struct strv lists = {0};
+	_cleanup_free_ char *list_reason = xasprintf("list of tree %s", f->tree.name);
+	size_t max = cfg->max_recipients ? cfg->max_recipients : DEFAULT_MAX;
+
+	/* nobody is bothered with a guess */
+	if (f->proven) {
+		add_culprit_people(&r, f);
+		facts_setting_list(f, "mail_cc", &lists);
+		for (size_t i = 0; i < lists.n; i++)
+			add_text(&r, lists.v[i], list_reason);
+		for (size_t i = 0; cfg->always_cc && cfg->always_cc[i]; i++)
+			add_text(&r, cfg->always_cc[i], "always in copy");
+		if (git_dir)
+			add_maintainers(&r, f, git_dir);
+	}
+	if (!r.n || !r.v[0].to)
+		recipients_add(&r, true, cfg->robot_name, cfg->robot_address,
+			       f->proven ? "the culprit's author has no usable address" : "owner of the robot; not proven, so nobody else");
+	for (; r.n > max; r.cut++) {
+		r.n--;
+		free(r.v[r.n].name);
+		free(r.v[r.n].address);
+		free(r.v[r.n].reason);
+	}
+	*ret = r;
+}
+
+char *recipients_json(const struct recipients *r, const struct report_config *cfg)
+{
+	json_object *l = json_object_new_array();
+	char *s;
+
+	for (size_t i = 0; i < r->n; i++) {
+		const struct recipient *p = &r->v[i];
+		json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "address", json_object_new_string(p->address));
+		json_object_object_add(o, "name", json_object_new_string(p->name));
+		json_object_object_add(o, "header", json_object_new_string(p->to ? "To" : "Cc"));
+		json_object_object_add(o, "reason", json_object_new_string(p->reason));
+		json_object_object_add(o, "allowed", json_object_new_boolean(mail_allowed(p->address, cfg->allow)));
+		json_object_array_add(l, o);
+	}
+	s = xstrdup(json_object_to_json_string_ext(l, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(l);
+	return s;
+}
+
+static const char *text_of(json_object *o, const char *key)
+{
+	json_object *v = json_object_object_get(o, key);
+
+	return v ? json_object_get_string(v) : NULL;
+}
+
+int recipients_parse(const char *json, struct recipients *ret)
+{
+	json_object *l = json_tokener_parse(json ? json : "");
+	struct recipients r = {0};
+
+	if (!json_object_is_type(l, json_type_array)) {
+		json_object_put(l);
+		return err_set(-EINVAL, "the stored recipients are no JSON list");
+	}
+	for (size_t i = 0; i < json_object_array_length(l); i++) {
+		json_object *o = json_object_array_get_idx(l, i);
+		const char *reason;
+
+		if (!json_object_is_type(o, json_type_object))
+			continue;
+		reason = text_of(o, "reason");
+		recipients_add(&r, streq(text_of(o, "header"), "To"), text_of(o, "name"), text_of(o, "address"), reason ? reason : "");
+	}
+	json_object_put(l);
+	*ret = r;
+	return 0;
+}
+
+static void add_line(struct buf *out, bool to, const char *header, const struct recipients *r, const struct report_config *cfg)
+{
+	struct mail_person *p = xcalloc(r->n + 1, sizeof(*p));
+	size_t n = 0;
+
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].to == to && mail_allowed(r->v[i].address, cfg->allow))
+			p[n++] = (struct mail_person){r->v[i].name, r->v[i].address};
+	mail_header_persons(out, header, p, n);
+	free(p);
+}
+
+void recipients_header(const struct recipients *r, const struct report_config *cfg, struct buf *out)
+{
+	size_t before = out->len;
+
+	add_line(out, true, "To", r, cfg);
+	if (out->len == before) {
+		if (mail_address_ok(cfg->robot_address))
+			mail_header_persons(out, "To", &(struct mail_person){cfg->robot_name, cfg->robot_address}, 1);
+		else
+			buf_adds(out, "To: undisclosed-recipients:;\n");
+	}
+	add_line(out, false, "Cc", r, cfg);
+	for (size_t i = 0; i < r->n; i++) {
+		const struct recipient *p = &r->v[i];
+		_cleanup_buf_ struct buf line = {0};
+
+		if (!mail_allowed(p->address, cfg->allow))
+			mail_header_persons(out, "X-kperfbot-would-go-to", &(struct mail_person){p->name, p->address}, 1);
+		buf_addf(&line, "<%s> %s", p->address, p->reason);
+		mail_header(out, "X-kperfbot-reason", buf_str(&line));
+	}
+}
