@@ -171,6 +171,10 @@ usec_t store_task_next_time(struct store *s);
 
 void store_event(struct store *s, int64_t case_id, int64_t comparison, int64_t task, const char *fmt, ...) _printf_(5, 6);
 
+/* The newest event's id (0 for none), and the events after an id: columns id, text. */
+int64_t store_last_event(struct store *s);
+int store_events_after(struct store *s, int64_t id, struct table *ret);
+
 /* ---- queries for people ---- */
 struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;
 		      int64_t case_id, limit; };
