@@ -46,6 +46,13 @@ int config_load(const char *dir_or_null, struct config *ret);
 void config_release(struct config *c);
 const struct tree_config *config_tree(const struct config *c, const char *name);
 const struct machine *config_machine(const struct config *c, const char *name);
+/* Trees live in the database (db_tree.settings is JSON with the keys of trees.yaml), so that "tree add" and the files
+ * are equal: one text form, both ways. */
+char *tree_config_to_json(const struct tree_config *t);
+int tree_config_from_db(const struct db_tree *t, struct tree_config *ret);
+void tree_config_release(struct tree_config *t);
+/* Writes the configured trees and machines into the database. */
+int config_to_store(const struct config *c, struct store *s);
 void config_report(const struct config *c, struct report_config *ret); /* borrows from c */
 
 #endif

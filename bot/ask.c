@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/ask.h"
+#include "bot/daemon.h"
+#include "bot/work.h"
+#include "jobs/job.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+
+int ask_tree(struct ctx *c, const char *name, struct asked *ret)
+{
+	struct asked a = {0};
+	struct db_tree *all = NULL;
+	size_t n = 0;
+	int r = config_to_store(&c->config, c->store);
+
+	if (r >= 0 && name)
+		r = store_tree_get(c->store, name, &a.tree);
+	else if (r >= 0)
+		r = store_trees(c->store, &all, &n);
+	if (r >= 0 && !name && n == 1) {
+		a.tree = all[0];
+		all[0] = (struct db_tree){0};
+	} else if (r >= 0 && !name) {
+		r = err_set(-EINVAL, n ? "there are %zu trees: name one with --tree" : "there is no tree yet (%zu); 'kperfbot tree "
+			    "add NAME URL' adds one", n);
+	}
+	DB_LIST_RELEASE(all, n, db_tree_release);
+	if (r >= 0)
+		r = tree_config_from_db(&a.tree, &a.tcfg);
+	if (r < 0) {
+		asked_release(&a);
+		return r;
+	}
+	a.git_dir = engine_git_dir(&c->config, a.tree.name);
+	if (!fs_is_dir(a.git_dir) && work_fetch(c, a.tree.name) < 0) {
+		asked_release(&a);
+		return -EIO;
+	}
+	*ret = a;
+	return 0;
+}
+
+void asked_release(struct asked *a)
+{
+	db_tree_release(&a->tree);
+	tree_config_release(&a->tcfg);
+	free(a->git_dir);
+	*a = (struct asked){0};
+}
+
+int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret)
+{
+	if (tree_resolve(a->git_dir, rev, ret) >= 0 || store_find_commit(c->store, rev, ret) >= 0)
+		return 0;
+	return err_set(-ENOENT, "tree '%s' has no commit '%s'; 'kperfbot tree fetch %s' looks for new ones", a->tree.name, rev,
+		       a->tree.name);
+}
+
+int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret)
+{
+	struct job_list l = {0};
+	int r = job_load(name, c->config.dir, overrides, &l);
+
+	if (r >= 0 && l.n != 1)
+		r = err_set(-EINVAL, "job '%s' has %zu points; choose one: 'kperfbot job expand %s' lists them, key=value narrows",
+			    name, l.n, name);
+	if (r >= 0)
+		r = job_to_db(&l.v[0], ret);
+	job_list_release(&l);
+	return MIN(r, 0);
+}
+
+int ask_wait(struct ctx *c, int (*done)(void *arg, struct ctx *c), void *arg)
+{
+	struct daemon_options o = {.tick = done, .arg = arg, .only_tree = ""};
+
+	if (!daemon_is_running(&c->config))
+		return daemon_run(c, &o);
+	log_note("a daemon is running here: it does the work");
+	while (!done(arg, c))
+		sleep(1);
+	return 0;
+}

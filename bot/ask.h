@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * ask.h - what "run", "bisect" and "demo" share: find the tree and commits that a person means, and see work through,
+ * with the running daemon or, where there is none, by being it.
+ */
+#ifndef KPB_BOT_ASK_H
+#define KPB_BOT_ASK_H
+#include "bot/engine.h"
+#include "bot/verb.h"
+
+struct asked { struct db_tree tree; struct tree_config tcfg; char *git_dir; };
+/* name NULL: the only tree there is. */
+int ask_tree(struct ctx *c, const char *name, struct asked *ret);
+void asked_release(struct asked *a);
+/* A revision of the tree's mirror -> object id; 6 or more digits of a commit known to the database work too. */
+int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret);
+/* One job: a file with a matrix of more than one point needs overrides that leave one. */
+int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret);
+/* Until done() is non-zero: by the running daemon, or by one in this process. done may be called often. */
+int ask_wait(struct ctx *c, int (*done)(void *arg, struct ctx *c), void *arg);
+
+#endif

@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/verb.h"
+
+extern const struct verb verb_config, verb_man;
+
+static void show(const struct config *c)
+{
+	printf("folder      %s\nstate       %s\ncache       %s\nmbox        %s\n", c->dir ? c->dir : "(built-in defaults)",
+	       c->state_dir, c->cache_dir, c->mbox);
+	printf("judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64 " a side\n", c->alpha,
+	       c->confidence, c->min_effect, c->min_boots, c->max_boots);
+	printf("mail        smtp %s, %zu address pattern%s allowed\n", c->mail_smtp_enabled ? c->smtp_url : "off", c->mail_allow.n,
+	       c->mail_allow.n == 1 ? "" : "s");
+	for (size_t i = 0; i < c->n_machines; i++)
+		printf("machine     %s (%s)\n", c->machine[i].name, c->machine[i].driver);
+	for (size_t i = 0; i < c->n_trees; i++)
+		printf("tree        %s %s%s\n", c->tree[i].name, c->tree[i].url, c->tree[i].enabled ? "" : " (off)");
+}
+
+static int run_config(int argc, char **argv, struct ctx *c)
+{
+	const struct opt opts[] = {OPT_END};
+	int r = verb_options(&verb_config, &argc, &argv, opts, c);
+
+	if (r >= 0)
+		return r;
+	if (argc < 1 || argc > 2 || (!streq(argv[0], "check") && !streq(argv[0], "show")))
+		return verb_usage(c, "config check [FOLDER] or config show [FOLDER]");
+	r = config_load(argc == 2 ? argv[1] : NULL, &c->config);
+	if (r < 0)
+		return verb_fail(c, r);
+	if (streq(argv[0], "show"))
+		show(&c->config);
+	else if (c->json)
+		puts("{\"ok\": true}");
+	else
+		printf("%s: no mistakes\n", c->config.dir ? c->config.dir : "built-in defaults");
+	return EXIT_DONE;
+}
+
+const struct verb verb_config = {
+	.name = "config",
+	.usage = "check [FOLDER]\nshow [FOLDER]",
+	.summary = "check the configuration, or show what is in force",
+	.text = "Names file, line and column of every mistake. FOLDER holds kperfbot.yaml, trees.yaml and machines.yaml (any may be\n"
+		"missing); default: --config, KPERFBOT_CONFIG, /etc/kperfbot, else the built-in defaults.",
+	.run = run_config,
+};
+
+/* ---- man pages: from the same texts as --help ---- */
+
+static void roff(const char *s)
+{
+	for (bool start = true; *s; start = *s++ == '\n') {
+		if (start && (*s == '.' || *s == '\''))
+			fputs("\\&", stdout);
+		if (*s == '\\')
+			fputs("\\e", stdout);
+		else if (*s == '-')
+			fputs("\\-", stdout);
+		else
+			putchar(*s);
+	}
+}
+
+static void man_verb(const struct verb *v)
+{
+	_cleanup_free_ char *forms = xstrdup(v->usage);
+
+	printf(".SS ");
+	roff(v->name);
+	putchar('\n');
+	roff(v->summary);
+	puts("\n.PP\n.nf");
+	for (char *save = NULL, *line = strtok_r(forms, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		printf("kperfbot %s ", v->name);
+		roff(line);
+		putchar('\n');
+	}
+	puts(".fi");
+	if (v->text && *v->text) {
+		puts(".PP");
+		roff(v->text);
+		putchar('\n');
+	}
+}
+
+static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unused_)
+{
+	puts(".TH KPERFBOT 1\n.SH NAME\nkperfbot \\- kernel performance bot\n.SH SYNOPSIS\n.B kperfbot\n[\\-\\-config DIR] "
+	     "[\\-\\-state DIR] [\\-\\-verbose] VERB ...\n.SH DESCRIPTION\nWatches kernel trees, builds and boots their commits, "
+	     "measures them, finds the commit that changed performance and reports it. Each verb tells its options with "
+	     "\\-\\-help; \\-\\-json and \\-\\-csv change the form of the output.\n.SH VERBS");
+	for (const struct verb *const *v = verbs; *v; v++)
+		if ((*v)->summary[0] != '(')
+			man_verb(*v);
+	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found.\n"
+	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "
+	     "mirrors, results) and the cache (finished builds, ccache, root images).\n.SH FILES\n/etc/kperfbot, "
+	     "/var/lib/kperfbot/kperfbot.db");
+	return EXIT_DONE;
+}
+
+const struct verb verb_man = {.name = "man", .usage = "", .summary = "(prints the manual page in roff)", .text = "", .run = run_man};

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Trees and machines between the configuration and the database. */
+#include "bot/config.h"
+
+#include <json-c/json.h>
+
+static struct json_object *list_json(const struct strv *l)
+{
+	struct json_object *a = json_object_new_array();
+
+	for (size_t i = 0; i < l->n; i++)
+		json_object_array_add(a, json_object_new_string(l->v[i]));
+	return a;
+}
+
+static void add_text(struct json_object *o, const char *key, const char *v)
+{
+	if (v)
+		json_object_object_add(o, key, json_object_new_string(v));
+}
+
+char *tree_config_to_json(const struct tree_config *t)
+{
+	struct json_object *o = json_object_new_object();
+	char *s;
+
+	json_object_object_add(o, "branches", list_json(&t->branches));
+	json_object_object_add(o, "interval", json_object_new_double(t->interval_s));
+	add_text(o, "kconfig", t->kconfig);
+	add_text(o, "build_command", t->build_command);
+	add_text(o, "artefact", t->artefact);
+	json_object_object_add(o, "jobs", list_json(&t->jobs));
+	add_text(o, "machine", t->machine);
+	add_text(o, "branch_label", t->branch_label);
+	json_object_object_add(o, "mail_cc", list_json(&t->mail_cc));
+	json_object_object_add(o, "max_commits", json_object_new_int64(t->max_commits));
+	s = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+	return s;
+}
+
+static char *get_text(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) && v ? xstrdup(json_object_get_string(v)) : NULL;
+}
+
+static void get_list(struct json_object *o, const char *key, struct strv *out)
+{
+	struct json_object *v;
+
+	if (!json_object_object_get_ex(o, key, &v) || !json_object_is_type(v, json_type_array))
+		return;
+	for (size_t i = 0; i < json_object_array_length(v); i++)
+		strv_add(out, json_object_get_string(json_object_array_get_idx(v, i)));
+}
+
+int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
+{
+	struct json_object *o = json_tokener_parse(t->settings ? t->settings : "{}"), *v;
+	struct tree_config c = {.enabled = t->enabled, .program = streq(t->kind, "program"), .interval_s = 300,
+				.max_commits = 20000};
+
+	if (!json_object_is_type(o, json_type_object)) {
+		json_object_put(o);
+		return err_set(-EBADMSG, "tree '%s': its settings in the database are no JSON object", t->name);
+	}
+	c.name = xstrdup(t->name);
+	c.url = xstrdup(t->url);
+	if (json_object_object_get_ex(o, "interval", &v) && json_object_get_double(v) > 0)
+		c.interval_s = json_object_get_double(v);
+	if (json_object_object_get_ex(o, "max_commits", &v) && json_object_get_int64(v) > 0)
+		c.max_commits = json_object_get_int64(v);
+	c.kconfig = get_text(o, "kconfig");
+	c.build_command = get_text(o, "build_command");
+	c.artefact = get_text(o, "artefact");
+	c.machine = get_text(o, "machine");
+	c.branch_label = get_text(o, "branch_label");
+	get_list(o, "branches", &c.branches);
+	get_list(o, "jobs", &c.jobs);
+	get_list(o, "mail_cc", &c.mail_cc);
+	if (!c.kconfig)
+		c.kconfig = xstrdup(c.program ? "program" : "vm-min");
+	if (!c.machine)
+		c.machine = xstrdup(c.program ? "local" : "qemu-icount");
+	json_object_put(o);
+	*ret = c;
+	return 0;
+}
+
+static int put_machine(struct store *s, const struct machine *m)
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+	struct json_object *o = json_object_new_object();
+	_cleanup_free_ char *text = m->description ? xstrdup(m->description) : ops && ops->describe ? ops->describe(m) : NULL;
+	struct db_machine d = {.name = m->name, .driver = m->driver, .tbox_group = m->tbox_group, .description = text};
+	int r;
+
+	json_object_object_add(o, "cpus", json_object_new_int(m->cpus));
+	json_object_object_add(o, "memory_mb", json_object_new_int(m->memory_mb));
+	if (m->icount_shift >= 0)
+		json_object_object_add(o, "icount_shift", json_object_new_int(m->icount_shift));
+	add_text(o, "append", m->append);
+	d.settings = (char *)json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
+	r = store_machine_put(s, &d, NULL);
+	json_object_put(o);
+	return r;
+}
+
+int config_to_store(const struct config *c, struct store *s)
+{
+	int r = store_begin(s);
+
+	for (size_t i = 0; r == 0 && i < c->n_machines; i++)
+		r = put_machine(s, &c->machine[i]);
+	for (size_t i = 0; r == 0 && i < c->n_trees; i++) {
+		const struct tree_config *t = &c->tree[i];
+		_cleanup_free_ char *settings = tree_config_to_json(t);
+		struct db_tree d = {.name = t->name, .url = t->url, .kind = t->program ? (char *)"program" : (char *)"kernel",
+				    .settings = settings, .enabled = t->enabled};
+
+		r = store_tree_put(s, &d, NULL);
+	}
+	if (r == 0)
+		r = store_commit(s);
+	else
+		store_rollback(s);
+	return r;
+}

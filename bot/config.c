@@ -1,0 +1,404 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/config.h"
+#include "lib/fs.h"
+#include "lib/yaml.h"
+
+enum key_type { K_TEXT, K_INT, K_NUMBER, K_SECONDS, K_BOOL, K_LIST };
+struct key { const char *name; enum key_type type; size_t offset; double min, max; };
+
+#define AT(s, f) offsetof(struct s, f)
+static const struct key main_keys[] = {
+	{"state_dir", K_TEXT, AT(config, state_dir)},
+	{"cache_dir", K_TEXT, AT(config, cache_dir)},
+	{"build_slots", K_INT, AT(config, build_slots), 1, 256},
+	{"build_jobs", K_INT, AT(config, build_jobs), 1, 1024},
+};
+static const struct key judge_keys[] = {
+	{"alpha", K_NUMBER, AT(config, alpha), 1e-9, 0.2},
+	{"confidence", K_NUMBER, AT(config, confidence), 0.5, 0.999999},
+	{"min_effect", K_NUMBER, AT(config, min_effect), 1e-6, 1},
+	{"min_boots", K_INT, AT(config, min_boots), 2, 1000},
+	{"max_boots", K_INT, AT(config, max_boots), 2, 10000},
+	{"proof_boots", K_INT, AT(config, proof_boots), 2, 1000},
+};
+static const struct key mail_keys[] = {
+	{"robot_name", K_TEXT, AT(config, robot_name)},
+	{"robot_address", K_TEXT, AT(config, robot_address)},
+	{"mbox", K_TEXT, AT(config, mbox)},
+	{"smtp", K_BOOL, AT(config, mail_smtp_enabled)},
+	{"smtp_url", K_TEXT, AT(config, smtp_url)},
+	{"smtp_user", K_TEXT, AT(config, smtp_user)},
+	{"smtp_password_file", K_TEXT, AT(config, smtp_password_file)},
+	{"smtp_ca_file", K_TEXT, AT(config, smtp_ca_file)},
+	{"smtp_starttls", K_BOOL, AT(config, smtp_starttls)},
+	{"allow", K_LIST, AT(config, mail_allow)},
+	{"always_cc", K_LIST, AT(config, mail_always_cc)},
+	{"max_recipients", K_INT, AT(config, mail_max_recipients), 1, 1000},
+};
+static const struct key tree_keys[] = {
+	{"url", K_TEXT, AT(tree_config, url)},
+	{"enabled", K_BOOL, AT(tree_config, enabled)},
+	{"program", K_BOOL, AT(tree_config, program)},
+	{"branches", K_LIST, AT(tree_config, branches)},
+	{"interval", K_SECONDS, AT(tree_config, interval_s), 1, 86400 * 30},
+	{"kconfig", K_TEXT, AT(tree_config, kconfig)},
+	{"build_command", K_TEXT, AT(tree_config, build_command)},
+	{"artefact", K_TEXT, AT(tree_config, artefact)},
+	{"jobs", K_LIST, AT(tree_config, jobs)},
+	{"machine", K_TEXT, AT(tree_config, machine)},
+	{"branch_label", K_TEXT, AT(tree_config, branch_label)},
+	{"mail_cc", K_LIST, AT(tree_config, mail_cc)},
+	{"max_commits", K_INT, AT(tree_config, max_commits), 1, 1000000},
+};
+static const struct key machine_keys[] = {
+	{"driver", K_TEXT, AT(machine, driver)},
+	{"tbox_group", K_TEXT, AT(machine, tbox_group)},
+	{"cpus", K_INT, AT(machine, cpus), 1, 4096},
+	{"memory_mb", K_INT, AT(machine, memory_mb), 64, 1 << 24},
+	{"icount_shift", K_INT, AT(machine, icount_shift), 0, 10},
+	{"qemu", K_TEXT, AT(machine, qemu)},
+	{"append", K_TEXT, AT(machine, append)},
+	{"boot_timeout", K_SECONDS, AT(machine, boot_timeout_s), 1, 86400},
+	{"description", K_TEXT, AT(machine, description)},
+};
+
+/* All mistakes of all files, one a line. */
+struct mistakes { struct buf text; int n; };
+
+static void mistake(struct mistakes *m, int r)
+{
+	if (r >= 0)
+		return;
+	if (m->n++ < 50)
+		buf_addf(&m->text, "%s%s", m->text.len ? "\n" : "", err_msg());
+}
+
+static bool is_wide_int(const struct key *k)
+{
+	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_commits"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
+		if (streq(k->name, wide[i]))
+			return true;
+	return false;
+}
+
+static int set_list(const struct ynode *v, struct strv *out)
+{
+	strv_release(out);
+	if (v->kind == Y_SCALAR) {
+		strv_add(out, v->text);
+		return 0;
+	}
+	if (v->kind != Y_LIST)
+		return ynode_err(v, -EINVAL, "wants a list");
+	for (size_t i = 0; i < v->n; i++) {
+		if (v->val[i]->kind != Y_SCALAR)
+			return ynode_err(v->val[i], -EINVAL, "wants plain text");
+		strv_add(out, v->val[i]->text);
+	}
+	return 0;
+}
+
+static int set_key(const struct key *k, const struct ynode *v, void *base)
+{
+	void *p = (char *)base + k->offset;
+	double d = 0;
+	int64_t i;
+	int r;
+
+	if (k->type == K_LIST)
+		return set_list(v, p);
+	if (v->kind != Y_SCALAR && !(k->type == K_TEXT && v->kind == Y_NULL))
+		return ynode_err(v, -EINVAL, "'%s' takes one value", k->name);
+	switch (k->type) {
+	case K_TEXT:
+		free(*(char **)p);
+		*(char **)p = v->kind == Y_NULL ? NULL : xstrdup(v->text);
+		return 0;
+	case K_BOOL:
+		if (!streq(v->text, "true") && !streq(v->text, "false") && !streq(v->text, "yes") && !streq(v->text, "no"))
+			return ynode_err(v, -EINVAL, "'%s' takes true or false, not '%s'", k->name, v->text);
+		*(bool *)p = *v->text == 't' || *v->text == 'y';
+		return 0;
+	case K_SECONDS:
+		r = parse_seconds(v->text, &d);
+		break;
+	case K_INT:
+		r = parse_i64(v->text, &i);
+		d = r < 0 ? 0 : i;
+		break;
+	default:
+		r = parse_double(v->text, &d);
+	}
+	if (r < 0) {
+		_cleanup_free_ char *why = xstrdup(err_msg());
+
+		return ynode_err(v, r, "'%s': %s", k->name, why);
+	}
+	if (k->max > k->min && !(d >= k->min && d <= k->max))
+		return ynode_err(v, -ERANGE, "'%s' must lie between %g and %g, not %s", k->name, k->min, k->max, v->text);
+	if (k->type == K_INT && is_wide_int(k))
+		*(int64_t *)p = i;
+	else if (k->type == K_INT)
+		*(int *)p = i;
+	else
+		*(double *)p = d;
+	return 0;
+}
+
+static int unknown_key(const struct ynode *key, const struct key *keys, size_t n, const char *const *more)
+{
+	const char *names[64], *near;
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		names[k++] = keys[i].name;
+	for (; more && *more; more++)
+		names[k++] = *more;
+	near = nearest_word(key->text, names, k);
+	return ynode_err(key, -EINVAL, "unknown key '%s'%s%s%s", key->text, near ? ", did you mean '" : "", near ? near : "",
+			 near ? "'?" : "");
+}
+
+static void set_keys(const struct ynode *map, const struct key *keys, size_t n, const char *const *skip, void *base,
+		     struct mistakes *m)
+{
+	if (map->kind == Y_NULL)
+		return;
+	if (map->kind != Y_MAP) {
+		mistake(m, ynode_err(map, -EINVAL, "wants 'key: value' lines"));
+		return;
+	}
+	for (size_t i = 0; i < map->n; i++) {
+		const struct key *k = NULL;
+		bool skipped = false;
+
+		for (const char *const *s = skip; s && *s; s++)
+			skipped |= streq(*s, map->key[i]->text);
+		for (size_t j = 0; j < n && !k; j++)
+			if (streq(keys[j].name, map->key[i]->text))
+				k = &keys[j];
+		if (k)
+			mistake(m, set_key(k, map->val[i], base));
+		else if (!skipped)
+			mistake(m, unknown_key(map->key[i], keys, n, skip));
+	}
+}
+
+/* Names become folders and database keys. */
+static bool good_name(const char *s)
+{
+	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+
+	return *s && *s != '.' && *s != '-' && strlen(s) <= 64 && strspn(s, allowed) == strlen(s);
+}
+
+static void load_trees(const struct ynode *map, struct config *c, struct mistakes *m)
+{
+	for (size_t i = 0; map->kind == Y_MAP && i < map->n; i++) {
+		struct tree_config t = {.enabled = true, .interval_s = 300, .max_commits = 20000};
+
+		t.name = xstrdup(map->key[i]->text);
+		t.machine = xstrdup("qemu-icount");
+		if (!good_name(t.name))
+			mistake(m, ynode_err(map->key[i], -EINVAL, "'%s' is no name for a tree: letters, digits, - _ . only",
+					     t.name));
+		set_keys(map->val[i], tree_keys, ARRAY_SIZE(tree_keys), NULL, &t, m);
+		if (!t.url)
+			mistake(m, ynode_err(map->key[i], -EINVAL, "tree '%s' needs a 'url'", t.name));
+		if (!t.kconfig)
+			t.kconfig = xstrdup(t.program ? "program" : "vm-min");
+		if (t.program && !t.artefact)
+			mistake(m, ynode_err(map->key[i], -EINVAL, "tree '%s' is a program: it needs an 'artefact' (the file or "
+					     "folder that the build leaves)", t.name));
+		if (t.program && !t.build_command)
+			t.build_command = xstrdup("make");
+		c->tree = xrealloc_array(c->tree, c->n_trees + 1, sizeof(*c->tree));
+		c->tree[c->n_trees++] = t;
+	}
+}
+
+static struct machine *machine_slot(struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_machines; i++)
+		if (streq(c->machine[i].name, name))
+			return &c->machine[i];
+	c->machine = xrealloc_array(c->machine, c->n_machines + 1, sizeof(*c->machine));
+	c->machine[c->n_machines] = (struct machine){.name = xstrdup(name), .cpus = 1, .memory_mb = 512, .icount_shift = -1};
+	return &c->machine[c->n_machines++];
+}
+
+static void load_machines(const struct ynode *map, struct config *c, struct mistakes *m)
+{
+	for (size_t i = 0; map->kind == Y_MAP && i < map->n; i++) {
+		struct machine *x;
+
+		if (!good_name(map->key[i]->text)) {
+			mistake(m, ynode_err(map->key[i], -EINVAL, "'%s' is no name for a machine", map->key[i]->text));
+			continue;
+		}
+		x = machine_slot(c, map->key[i]->text);
+		set_keys(map->val[i], machine_keys, ARRAY_SIZE(machine_keys), NULL, x, m);
+		if (!x->driver || !machine_driver(x->driver)) {
+			_cleanup_buf_ struct buf b = {0};
+
+			for (const struct machine_ops *const *o = machine_drivers(); *o; o++)
+				buf_addf(&b, " %s", (*o)->name);
+			mistake(m, ynode_err(map->key[i], -EINVAL, "machine '%s' needs a 'driver', one of:%s", x->name,
+					     buf_str(&b)));
+		}
+		if (!x->tbox_group)
+			x->tbox_group = xstrdup(x->name);
+	}
+}
+
+static void load_file(const char *dir, const char *name, struct config *c, struct mistakes *m)
+{
+	static const char *const sections[] = {"judge", "mail", "trees", "machines", NULL};
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+	struct yaml y = {0};
+	const struct ynode *n;
+
+	if (!fs_exists(path))
+		return;
+	if (yaml_load_file(path, &y) < 0) {
+		mistake(m, -EINVAL);
+		return;
+	}
+	for (size_t i = 0; i < y.n_docs; i++) {
+		set_keys(y.doc[i], main_keys, ARRAY_SIZE(main_keys), sections, c, m);
+		if ((n = ynode_get(y.doc[i], "judge")))
+			set_keys(n, judge_keys, ARRAY_SIZE(judge_keys), NULL, c, m);
+		if ((n = ynode_get(y.doc[i], "mail")))
+			set_keys(n, mail_keys, ARRAY_SIZE(mail_keys), NULL, c, m);
+		if ((n = ynode_get(y.doc[i], "machines")))
+			load_machines(n, c, m);
+		if ((n = ynode_get(y.doc[i], "trees")))
+			load_trees(n, c, m);
+	}
+	yaml_release(&y);
+}
+
+static void add_builtin_machine(struct config *c, const char *name, int shift)
+{
+	struct machine *m = machine_slot(c, name);
+
+	m->driver = xstrdup(name);
+	m->tbox_group = xstrdup(name);
+	m->icount_shift = shift;
+}
+
+static void defaults(struct config *c)
+{
+	long cores = sysconf(_SC_NPROCESSORS_ONLN);
+
+	*c = (struct config){.build_slots = 1, .build_jobs = cores > 0 ? cores : 1, .alpha = 0.001, .confidence = 0.99,
+			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5,
+			     .mail_max_recipients = 20};
+	c->state_dir = fs_state_dir();
+	c->cache_dir = fs_cache_dir();
+	c->robot_name = xstrdup("kernel performance bot");
+	c->robot_address = xstrdup("kperfbot@localhost.localdomain");
+	add_builtin_machine(c, "local", -1);
+	add_builtin_machine(c, "qemu", -1);
+	add_builtin_machine(c, "qemu-icount", -1);
+}
+
+static void check_references(const struct config *c, struct mistakes *m)
+{
+	for (size_t i = 0; i < c->n_trees; i++)
+		if (!config_machine(c, c->tree[i].machine))
+			mistake(m, err_set(-EINVAL, "tree '%s': there is no machine '%s'", c->tree[i].name,
+					   c->tree[i].machine));
+	if (c->mail_smtp_enabled && !c->smtp_url)
+		mistake(m, err_set(-EINVAL, "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587"));
+	if (c->min_boots > c->max_boots)
+		mistake(m, err_set(-EINVAL, "judge: min_boots is larger than max_boots"));
+}
+
+int config_load(const char *dir_or_null, struct config *ret)
+{
+	static const char *const files[] = {"kperfbot.yaml", "machines.yaml", "trees.yaml"};
+	const char *dir = dir_or_null ? dir_or_null : getenv("KPERFBOT_CONFIG");
+	struct mistakes m = {0};
+	struct config c;
+
+	if (dir && !fs_is_dir(dir))
+		return err_set(-ENOENT, "the configuration folder '%s' does not exist", dir);
+	if (!dir && fs_is_dir("/etc/kperfbot"))
+		dir = "/etc/kperfbot";
+	defaults(&c);
+	c.dir = xstrdup(dir);
+	for (size_t i = 0; dir && i < ARRAY_SIZE(files); i++)
+		load_file(dir, files[i], &c, &m);
+	check_references(&c, &m);
+	if (!c.mbox)
+		c.mbox = xasprintf("%s/reports.mbox", c.state_dir);
+	if (m.n) {
+		err_set(-EINVAL, "%s", buf_str(&m.text));
+		buf_release(&m.text);
+		config_release(&c);
+		return -EINVAL;
+	}
+	*ret = c;
+	return 0;
+}
+
+void tree_config_release(struct tree_config *t)
+{
+	char **texts[] = {&t->name, &t->url, &t->kconfig, &t->build_command, &t->artefact, &t->machine, &t->branch_label};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		free(*texts[i]);
+	strv_release(&t->branches);
+	strv_release(&t->jobs);
+	strv_release(&t->mail_cc);
+	*t = (struct tree_config){0};
+}
+
+void config_release(struct config *c)
+{
+	char *texts[] = {c->dir, c->state_dir, c->cache_dir, c->robot_name, c->robot_address, c->mbox, c->smtp_url,
+			 c->smtp_user, c->smtp_password_file, c->smtp_ca_file};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		free(texts[i]);
+	for (size_t i = 0; i < c->n_trees; i++)
+		tree_config_release(&c->tree[i]);
+	for (size_t i = 0; i < c->n_machines; i++)
+		machine_release(&c->machine[i]);
+	free(c->tree);
+	free(c->machine);
+	strv_release(&c->mail_allow);
+	strv_release(&c->mail_always_cc);
+	*c = (struct config){0};
+}
+
+const struct tree_config *config_tree(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_trees; i++)
+		if (streq(c->tree[i].name, name))
+			return &c->tree[i];
+	return NULL;
+}
+
+const struct machine *config_machine(const struct config *c, const char *name)
+{
+	for (size_t i = 0; i < c->n_machines; i++)
+		if (streq(c->machine[i].name, name))
+			return &c->machine[i];
+	return NULL;
+}
+
+void config_report(const struct config *c, struct report_config *ret)
+{
+	*ret = (struct report_config){
+		.robot_name = c->robot_name, .robot_address = c->robot_address, .mbox = c->mbox,
+		.smtp_url = c->mail_smtp_enabled ? c->smtp_url : NULL, .smtp_user = c->smtp_user,
+		.smtp_password_file = c->smtp_password_file, .smtp_ca_file = c->smtp_ca_file,
+		.smtp_starttls_required = c->smtp_starttls,
+		.allow = (const char *const *)c->mail_allow.v, .always_cc = (const char *const *)c->mail_always_cc.v,
+		.max_recipients = c->mail_max_recipients,
+	};
+}

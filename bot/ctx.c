@@ -1,0 +1,98 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/verb.h"
+#include "lib/fs.h"
+
+#include <json-c/json.h>
+
+int ctx_store(struct ctx *c, bool read_only)
+{
+	_cleanup_free_ char *path = xasprintf("%s/kperfbot.db", c->config.state_dir);
+	int r;
+
+	if (c->store)
+		return 0;
+	if (read_only && !fs_exists(path))
+		return err_set(-ENOENT, "there is no database '%s' yet; 'kperfbot daemon' or 'kperfbot demo' makes one", path);
+	if (!read_only) {
+		r = fs_mkdir_p(c->config.state_dir);
+		if (r < 0)
+			return r;
+	}
+	return store_open(path, read_only, &c->store);
+}
+
+static void print_help(const struct verb *v, const struct opt *opts)
+{
+	_cleanup_free_ char *forms = xstrdup(v->usage);
+	_cleanup_buf_ struct buf b = {0};
+	const char *lead = "usage:";
+
+	for (char *save = NULL, *line = strtok_r(forms, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		buf_addf(&b, "%s kperfbot %s %s\n", lead, v->name, line);
+		lead = "      ";
+	}
+	if (!*v->usage)
+		buf_addf(&b, "usage: kperfbot %s\n", v->name);
+	buf_addf(&b, "\n%s\n\n", v->summary);
+	opt_help(opts, &b);
+	if (v->text && *v->text)
+		buf_addf(&b, "\n%s\n", v->text);
+	fputs(b.s, stdout);
+}
+
+int verb_options(const struct verb *v, int *argc, char ***argv, const struct opt *opts, struct ctx *c)
+{
+	struct opt all[48];
+	size_t n = 0;
+	int r;
+
+	for (const struct opt *o = opts; o && o->type != OPT_T_END && n < ARRAY_SIZE(all) - 3; o++)
+		all[n++] = *o;
+	all[n++] = (struct opt)OPT_FLAG(0, "json", &c->json, "print JSON");
+	all[n++] = (struct opt)OPT_FLAG(0, "csv", &c->csv, "print CSV where there is a table");
+	all[n] = (struct opt)OPT_END;
+	if (*argc > 0) { /* argv[0] is the verb */
+		(*argc)--;
+		(*argv)++;
+	}
+	r = opt_parse(argc, argv, all);
+	if (r == OPT_HELP_WANTED) {
+		print_help(v, all);
+		return EXIT_DONE;
+	}
+	return r < 0 ? verb_fail(c, r) : -1;
+}
+
+int verb_fail(const struct ctx *c, int r)
+{
+	_cleanup_buf_ struct buf safe = {0};
+	_cleanup_free_ char *text = xstrdup(err_msg());
+
+	if (c && c->json) {
+		struct json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "error", json_object_new_string(text));
+		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_put(o);
+	}
+	for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
+		buf_adds(&safe, "kperfbot: ");
+		buf_add_term(&safe, line);
+		buf_addc(&safe, '\n');
+	}
+	fputs(buf_str(&safe), stderr);
+	return r == -ENOENT ? EXIT_NOT_FOUND : r == -EINVAL || r == -ERANGE ? EXIT_USAGE : EXIT_NO;
+}
+
+int verb_usage(const struct ctx *c, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	return verb_fail(c, err_set(-EINVAL, "%s", text));
+}
+
+enum table_form ctx_form(const struct ctx *c) { return c->json ? TABLE_JSON : c->csv ? TABLE_CSV : TABLE_TERM; }

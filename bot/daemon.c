@@ -1,0 +1,436 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/daemon.h"
+#include "bot/engine.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+#include <systemd/sd-daemon.h>
+#include <systemd/sd-event.h>
+
+#define TICK (USEC_PER_SEC)
+#define LEASE (600 * USEC_PER_SEC)
+#define HEARTBEAT (60 * USEC_PER_SEC)
+#define STOP_GRACE (20 * USEC_PER_SEC)
+#define MIN_FREE_BYTES (512LL << 20)
+
+struct child {
+	struct child *next;
+	struct daemon *d;
+	sd_event_source *src;
+	pid_t pid;
+	int64_t task;           /* 0: a fetch */
+	char *resource, *tree;
+};
+
+struct daemon {
+	struct ctx *c;
+	const struct daemon_options *o;
+	sd_event *ev;
+	struct child *children;
+	char *owner, *self;
+	usec_t last_beat;
+	bool stopping, replan, disk_full, reload;
+	int64_t last_event;
+	char *last_plan_error;
+};
+
+
+static char *lock_path(const struct config *cfg) { return xasprintf("%s/daemon.lock", cfg->state_dir); }
+
+bool daemon_is_running(const struct config *cfg)
+{
+	_cleanup_free_ char *path = lock_path(cfg);
+	_cleanup_close_ int fd = fs_exists(path) ? fs_lock(path, false) : 0;
+
+	if (fd == 0)
+		fd = -1;
+	return fd == -EWOULDBLOCK;
+}
+
+static size_t count_children(const struct daemon *d, const char *resource)
+{
+	size_t n = 0;
+
+	for (const struct child *k = d->children; k; k = k->next)
+		n += !resource || streq(k->resource, resource);
+	return n;
+}
+
+static void unlink_child(struct daemon *d, struct child *k)
+{
+	struct child **p = &d->children;
+
+	while (*p != k)
+		p = &(*p)->next;
+	*p = k->next;
+	sd_event_source_unref(k->src);
+	free(k->resource);
+	free(k->tree);
+	free(k);
+}
+
+static void wake(struct daemon *d);
+
+/* A worker ended its task in the database itself, unless it died: then the task is given back. */
+static int on_child(sd_event_source *s _unused_, const siginfo_t *si, void *arg)
+{
+	struct child *k = arg;
+	struct daemon *d = k->d;
+	bool died = si->si_code != CLD_EXITED || si->si_status != 0;
+
+	if (k->task && died && !d->stopping) {
+		struct db_task t = {0};
+
+		if (store_task_by_id(d->c->store, k->task, &t) >= 0 && streq(t.state, "running")) {
+			_cleanup_free_ char *why = xasprintf("the worker ended by %s %d",
+							     si->si_code == CLD_EXITED ? "status" : "signal", si->si_status);
+
+			log_warn("task %" PRId64 " (%s): %s", k->task, t.key, why);
+			(void)store_task_end(d->c->store, k->task, false, 10 * USEC_PER_SEC, why);
+		}
+		db_task_release(&t);
+	}
+	unlink_child(d, k);
+	wake(d);
+	return 0;
+}
+
+static int start_child(struct daemon *d, const char *verb, const char *arg, int64_t task, const char *resource, const char *tree)
+{
+	const char *argv[10];
+	struct child *k = xcalloc(1, sizeof(*k));
+	size_t n = 0;
+	int r;
+
+	argv[n++] = d->self;
+	if (log_max_level >= LOG_DBG_)
+		argv[n++] = "--verbose";
+	argv[n++] = "--state";
+	argv[n++] = d->c->config.state_dir;
+	if (d->c->config.dir) {
+		argv[n++] = "--config";
+		argv[n++] = d->c->config.dir;
+	}
+	argv[n++] = "work";
+	argv[n++] = verb;
+	argv[n++] = arg;
+	argv[n] = NULL;
+	k->d = d;
+	k->task = task;
+	k->resource = xstrdup(resource);
+	k->tree = xstrdup(tree);
+	r = proc_start(&(struct proc_spec){.argv = argv}, &k->pid);
+	if (r >= 0)
+		r = sd_event_add_child(d->ev, &k->src, k->pid, WEXITED, on_child, k);
+	if (r < 0) {
+		free(k->resource);
+		free(k->tree);
+		free(k);
+		return r;
+	}
+	k->next = d->children;
+	d->children = k;
+	return 0;
+}
+
+/* ---- claiming ---- */
+
+static bool disk_is_full(struct daemon *d)
+{
+	int64_t left = fs_free_bytes(d->c->config.state_dir);
+	bool full = left >= 0 && left < MIN_FREE_BYTES;
+
+	if (full != d->disk_full)
+		log_warn(full ? "less than %lld MiB free in '%s': no new work until there is room" : "room again: going on (limit %lld "
+			 "MiB, '%s')", MIN_FREE_BYTES >> 20, d->c->config.state_dir);
+	d->disk_full = full;
+	return full;
+}
+
+static int claim(struct daemon *d, const char *resource, size_t slots)
+{
+	while (count_children(d, resource) < slots) {
+		struct db_task t = {0};
+		char id[24];
+		int r = store_task_claim(d->c->store, resource, d->owner, LEASE, &t);
+
+		if (r == -ENOENT)
+			return 0;
+		if (r < 0)
+			return r;
+		snprintf(id, sizeof(id), "%" PRId64, t.id);
+		log_debug("task %s: %s", id, t.key);
+		r = start_child(d, "task", id, t.id, resource, NULL);
+		if (r < 0)
+			(void)store_task_end(d->c->store, t.id, false, 30 * USEC_PER_SEC, err_msg());
+		db_task_release(&t);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int claim_machines(struct daemon *d)
+{
+	struct db_machine *m = NULL;
+	size_t n = 0;
+	int r = store_machines(d->c->store, &m, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		_cleanup_free_ char *resource = xasprintf("machine:%s", m[i].name);
+
+		if (streq(m[i].state, "healthy") || streq(m[i].state, "suspect"))
+			r = claim(d, resource, 1);
+	}
+	DB_LIST_RELEASE(m, n, db_machine_release);
+	return MIN(r, 0);
+}
+
+static int poll_trees(struct daemon *d)
+{
+	struct db_tree *t = NULL;
+	size_t n = 0;
+	usec_t now = now_usec();
+	int r = store_trees(d->c->store, &t, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		bool busy = false;
+
+		for (const struct child *k = d->children; k; k = k->next)
+			busy |= k->tree && streq(k->tree, t[i].name);
+		if (t[i].enabled && !busy && t[i].next_poll <= now && count_children(d, "net") < 4 &&
+		    (!d->o->only_tree || streq(d->o->only_tree, t[i].name)))
+			r = start_child(d, "fetch", t[i].name, 0, "net", t[i].name);
+	}
+	DB_LIST_RELEASE(t, n, db_tree_release);
+	return MIN(r, 0);
+}
+
+static void heartbeat(struct daemon *d)
+{
+	if (mono_usec() - d->last_beat < HEARTBEAT)
+		return;
+	d->last_beat = mono_usec();
+	for (struct child *k = d->children; k; k = k->next)
+		if (k->task)
+			(void)store_task_heartbeat(d->c->store, k->task, LEASE);
+}
+
+/* A cancelled task's worker is stopped. */
+static void stop_cancelled(struct daemon *d)
+{
+	for (struct child *k = d->children; k; k = k->next) {
+		struct db_task t = {0};
+
+		if (k->task && store_task_by_id(d->c->store, k->task, &t) >= 0 && streq(t.state, "cancelled"))
+			kill(k->pid, SIGTERM);
+		db_task_release(&t);
+	}
+}
+
+/* New lines of the event table go to the log. */
+static void log_events(struct daemon *d)
+{
+	struct table t = {0};
+
+	if (store_events_after(d->c->store, d->last_event, &t) >= 0)
+		for (size_t i = 0; i < t.n_rows; i++) {
+			int64_t id = d->last_event;
+
+			(void)parse_i64(t.cell[i * t.n_cols].text, &id);
+			d->last_event = MAX(d->last_event, id);
+			log_note("%s", t.cell[i * t.n_cols + 1].text);
+		}
+	table_release(&t);
+}
+
+static void plan(struct daemon *d)
+{
+	struct engine e = {.store = d->c->store, .cfg = &d->c->config};
+
+	if (engine_plan(&e) < 0) {
+		if (!streq(d->last_plan_error, err_msg())) { /* say so once */
+			free(d->last_plan_error);
+			d->last_plan_error = xstrdup(err_msg());
+			log_error("planning: %s", d->last_plan_error);
+		}
+	} else {
+		free(d->last_plan_error);
+		d->last_plan_error = NULL;
+	}
+	engine_release(&e);
+}
+
+static bool is_idle(struct daemon *d)
+{
+	return !d->children && !store_task_next_time(d->c->store);
+}
+
+static void one_round(struct daemon *d)
+{
+	int r = 0;
+
+	if (d->reload) {
+		struct config fresh;
+
+		d->reload = false;
+		if (config_load(d->c->config.dir, &fresh) < 0) {
+			log_error("the configuration is not taken: %s", err_msg());
+		} else {
+			config_release(&d->c->config);
+			d->c->config = fresh;
+			(void)config_to_store(&d->c->config, d->c->store);
+			log_note("configuration read again");
+		}
+	}
+	heartbeat(d);
+	stop_cancelled(d);
+	(void)store_task_reap(d->c->store, NULL);
+	if (!disk_is_full(d)) {
+		r = poll_trees(d);
+		plan(d);
+		if (r >= 0)
+			r = claim(d, "build", d->c->config.build_slots);
+		if (r >= 0)
+			r = claim_machines(d);
+	}
+	if (r >= 0)
+		r = claim(d, "mail", 1);
+	if (r < 0)
+		log_error("%s", err_msg());
+	log_events(d);
+	if ((d->o->tick && d->o->tick(d->o->arg, d->c)) || (d->o->once_idle && is_idle(d)))
+		sd_event_exit(d->ev, 0);
+}
+
+static int on_timer(sd_event_source *s, uint64_t now _unused_, void *arg)
+{
+	struct daemon *d = arg;
+
+	d->replan = false;
+	if (!d->stopping)
+		one_round(d);
+	sd_event_source_set_time_relative(s, d->replan ? 1000 : TICK);
+	return sd_event_source_set_enabled(s, SD_EVENT_ONESHOT);
+}
+
+static sd_event_source *timer_source;
+
+/* A child ended: the next round at once, not at the next tick. */
+static void wake(struct daemon *d)
+{
+	d->replan = true;
+	if (timer_source)
+		sd_event_source_set_time_relative(timer_source, 1000);
+}
+
+static int on_signal(sd_event_source *s _unused_, const struct signalfd_siginfo *si, void *arg)
+{
+	struct daemon *d = arg;
+
+	if (si->ssi_signo == SIGHUP) {
+		d->reload = true;
+		wake(d);
+		return 0;
+	}
+	log_note("stopping");
+	return sd_event_exit(d->ev, 0);
+}
+
+/* ---- start and stop ---- */
+
+static int take_over(struct daemon *d)
+{
+	struct db_task *t = NULL;
+	size_t n = 0;
+	int r = store_tasks(d->c->store, "running", &t, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++) /* whoever ran these is dead: we hold the lock */
+		r = store_task_reap(d->c->store, t[i].owner);
+	if (n)
+		log_note("%zu task%s given back by an earlier daemon", n, n == 1 ? "" : "s");
+	DB_LIST_RELEASE(t, n, db_task_release);
+	machine_clean_stale(d->c->config.state_dir);
+	return MIN(r, 0);
+}
+
+static void stop_children(struct daemon *d)
+{
+	usec_t end = mono_usec() + STOP_GRACE;
+
+	d->stopping = true;
+	for (struct child *k = d->children; k; k = k->next)
+		kill(k->pid, SIGTERM);
+	while (d->children && mono_usec() < end)
+		(void)sd_event_run(d->ev, 100000);
+	for (struct child *k = d->children; k; k = k->next)
+		kill(-k->pid, SIGKILL);
+	while (d->children) {
+		waitpid(d->children->pid, NULL, 0);
+		unlink_child(d, d->children);
+	}
+	(void)store_task_reap(d->c->store, d->owner);
+}
+
+static int set_up(struct daemon *d)
+{
+	static const int signals[] = {SIGTERM, SIGINT, SIGHUP, SIGCHLD};
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	sigset_t mask;
+	int r;
+
+	if (n < 0)
+		return err_set(-errno, "cannot tell where the program is: %s", strerror(errno));
+	d->self = xstrndup(exe, n);
+	d->owner = xasprintf("daemon:%d:%" PRIu64, getpid(), now_usec());
+	sigemptyset(&mask);
+	for (size_t i = 0; i < ARRAY_SIZE(signals); i++)
+		sigaddset(&mask, signals[i]);
+	sigprocmask(SIG_BLOCK, &mask, NULL);
+	r = sd_event_new(&d->ev);
+	for (size_t i = 0; r >= 0 && i < 3; i++)
+		r = sd_event_add_signal(d->ev, NULL, signals[i], on_signal, d);
+	if (r >= 0)
+		r = sd_event_add_time_relative(d->ev, &timer_source, CLOCK_MONOTONIC, 0, 10000, on_timer, d);
+	if (r >= 0)
+		r = sd_event_set_watchdog(d->ev, true);
+	if (r < 0)
+		return err_set(r, "cannot set up the event loop: %s", strerror(-r));
+	d->last_event = store_last_event(d->c->store);
+	r = config_to_store(&d->c->config, d->c->store);
+	return r < 0 ? r : take_over(d);
+}
+
+int daemon_run(struct ctx *c, const struct daemon_options *o)
+{
+	struct daemon d = {.c = c, .o = o};
+	_cleanup_free_ char *path = lock_path(&c->config);
+	_cleanup_close_ int lock = -1;
+	int r = fs_mkdir_p(c->config.state_dir);
+
+	if (r >= 0)
+		r = ctx_store(c, false);
+	if (r < 0)
+		return r;
+	lock = fs_lock(path, false);
+	if (lock < 0)
+		return lock == -EWOULDBLOCK ? err_set(lock, "another daemon runs on '%s'", c->config.state_dir) : lock;
+	r = set_up(&d);
+	if (r >= 0) {
+		sd_notify(0, "READY=1");
+		r = sd_event_loop(d.ev);
+		sd_notify(0, "STOPPING=1");
+		stop_children(&d);
+		log_events(&d);
+	}
+	timer_source = sd_event_source_unref(timer_source);
+	sd_event_unref(d.ev);
+	free(d.owner);
+	free(d.self);
+	free(d.last_plan_error);
+	return MIN(r, 0);
+}

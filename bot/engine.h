@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * engine.h - decides what has to be done next. It reads the database and writes tasks, verdicts and cases; it never does
+ * the work itself. Everything is derived from what is stored: killing it at any point and calling it again gives the
+ * same decisions.
+ *
+ *	branch moved   -> comparison (base, head, job, machine)
+ *	comparison     -> build tasks, interleaved run tasks, verdict: same | different | broken
+ *	different      -> case: bisecting -> proving -> found -> reported
+ */
+#ifndef KPB_BOT_ENGINE_H
+#define KPB_BOT_ENGINE_H
+#include "bisect/search.h"
+#include "bisect/verdict.h"
+#include "bot/config.h"
+#include "kernels/tree.h"
+
+struct engine {
+	struct store *store;
+	const struct config *cfg;
+	struct db_task *active; size_t n_active;        /* ready and running tasks, read anew by engine_plan() */
+};
+
+/* Plans everything that can be planned now. Returns 0, or the first error (the rest is planned all the same). */
+int engine_plan(struct engine *e);
+void engine_release(struct engine *e);
+
+/* What a comparison is about, resolved; see engine_scope(). */
+struct scope {
+	struct db_comparison cmp;
+	struct db_tree tree;
+	struct tree_config tcfg;
+	struct db_machine machine;
+	struct db_job job;
+	char *git_dir;
+};
+int engine_scope(struct engine *e, int64_t comparison, struct scope *ret);
+void scope_release(struct scope *s);
+/* Mirror folder of a tree. */
+char *engine_git_dir(const struct config *cfg, const char *tree);
+
+/* A question by hand or by a branch: makes the comparison and returns its id. */
+int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_config *tcfg, const char *branch,
+	       const char *base, const char *head, const struct db_job *job, const char *machine, int64_t *ret_id);
+
+/* Tasks. Priorities: proof 300, bisection 200, comparison 100, by hand 250. */
+int engine_build_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
+		      int64_t *ret_id);
+/* Build and n boots of it; returns how many tasks were new. */
+int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit, int n, int priority, int64_t case_id);
+/* Runs of two commits interleaved A B B A ... */
+int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, const char *b, int n, int priority,
+		      int64_t case_id);
+bool engine_has_active(const struct engine *e, int64_t comparison, int64_t case_id);
+
+/* One value per boot (runs of a boot averaged), oldest boot first, of boots started at or after since. */
+struct boots { size_t n; double *value; double *when; };
+void boots_release(struct boots *b);
+int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, usec_t since,
+		 struct boots *ret);
+/* How many runs of a commit did not end ok, and the last cause (new string or NULL). */
+int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,
+		    char **ret_cause);
+/* Thresholds and the spread known from all builds of the tree. */
+int engine_verdict_config(struct engine *e, const struct scope *s, const char *metric, struct verdict_config *ret);
+bool engine_deterministic(const struct scope *s);
+
+int engine_plan_case(struct engine *e, struct db_case *c);      /* engine-case.c */
+#endif

@@ -1,0 +1,90 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/verb.h"
+#include "lib/log.h"
+
+#include <locale.h>
+
+#define VERSION "0.1"
+
+static void usage(FILE *out)
+{
+	fputs("usage: kperfbot [--config DIR] [--state DIR] [--verbose] VERB ...\n\n"
+	      "Watches kernel trees, builds and boots their commits, measures them, finds the commit that changed\n"
+	      "performance and reports it.\n\n",
+	      out);
+	for (const struct verb *const *v = verbs; *v; v++)
+		if ((*v)->summary[0] != '(') /* internal ones */
+			fprintf(out, "  %-10s %s\n", (*v)->name, (*v)->summary);
+	fputs("\n'kperfbot VERB --help' tells more. Exit codes: 0 done, 1 no or failed, 2 wrong use, 3 not found.\n", out);
+}
+
+static int unknown_verb(const char *name)
+{
+	const char *names[64], *near;
+	size_t n = 0;
+
+	for (const struct verb *const *v = verbs; *v && n < ARRAY_SIZE(names); v++)
+		names[n++] = (*v)->name;
+	near = nearest_word(name, names, n);
+	return verb_usage(NULL, "unknown verb '%s'%s%s%s; 'kperfbot --help' lists them", name, near ? ", did you mean '" : "",
+			  near ? near : "", near ? "'?" : "");
+}
+
+/* Only "config" may run with a broken configuration: it is the one to say what is wrong with it. */
+static int load_config(struct ctx *c, const struct verb *v, const char *config_dir, const char *state_dir)
+{
+	int r;
+
+	if (!strcmp(v->name, "config") || !strcmp(v->name, "man"))
+		return 0;
+	if (state_dir)
+		setenv("KPERFBOT_STATE", state_dir, 1);
+	if (config_dir)
+		setenv("KPERFBOT_CONFIG", config_dir, 1);
+	r = config_load(NULL, &c->config);
+	return r < 0 ? verb_fail(c, r) : 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *config_dir = NULL, *state_dir = NULL;
+	struct ctx c = {0};
+	const struct verb *v;
+	int i = 1, r;
+
+	setlocale(LC_CTYPE, "C.UTF-8"); /* numbers stay locale-free */
+	for (; i < argc && argv[i][0] == '-'; i++) {
+		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
+			usage(stdout);
+			return EXIT_DONE;
+		} else if (!strcmp(argv[i], "--version")) {
+			puts("kperfbot " VERSION);
+			return EXIT_DONE;
+		} else if (!strcmp(argv[i], "--verbose")) {
+			log_max_level = LOG_DBG_;
+		} else if (!strcmp(argv[i], "--config") && i + 1 < argc) {
+			config_dir = argv[++i];
+		} else if (!strcmp(argv[i], "--state") && i + 1 < argc) {
+			state_dir = argv[++i];
+		} else {
+			return verb_usage(NULL, "unknown option '%s' before the verb; 'kperfbot --help' lists them", argv[i]);
+		}
+	}
+	if (i >= argc) {
+		usage(stderr);
+		return EXIT_USAGE;
+	}
+	v = verb_find(argv[i]);
+	if (!v)
+		return unknown_verb(argv[i]);
+	r = load_config(&c, v, config_dir, state_dir);
+	if (r == 0)
+		r = v->run(argc - i, argv + i, &c);
+	store_close(c.store);
+	config_release(&c.config);
+	if (fflush(stdout) != 0 || ferror(stdout)) {
+		err_set(-EIO, "cannot write the output: %s", strerror(errno));
+		return verb_fail(NULL, -EIO);
+	}
+	return r;
+}

@@ -1,0 +1,449 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/work.h"
+#include "bot/engine.h"
+#include "jobs/job.h"
+#include "kernels/build.h"
+#include "kernels/tree.h"
+#include "lib/fs.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+
+#include <json-c/json.h>
+#include <time.h>
+
+#define BUILD_TIMEOUT_S 7200
+#define RETRY_S 30
+#define MACHINE_SICK 5          /* infrastructure failures in a row that take a machine out */
+#define FETCH_TIMEOUT_S 1800
+#define BACKOFF_MAX_S 3600
+
+struct work {
+	struct ctx *c;
+	struct db_task task;
+	struct json_object *p;
+	volatile const int *cancel;
+	char result[600];       /* what happened, for the task row */
+};
+
+static const char *arg(const struct work *w, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(w->p, key, &v) && v ? json_object_get_string(v) : NULL;
+}
+
+static int64_t arg_int(const struct work *w, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(w->p, key, &v) ? json_object_get_int64(v) : 0;
+}
+
+static void say(struct work *w, const char *fmt, ...) _printf_(2, 3);
+static void say(struct work *w, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(w->result, sizeof(w->result), fmt, ap);
+	va_end(ap);
+}
+
+static int load_tree(struct work *w, struct db_tree *t, struct tree_config *tc)
+{
+	const char *name = arg(w, "tree");
+	int r = name ? store_tree_get(w->c->store, name, t) : err_set(-EBADMSG, "the task names no tree");
+
+	if (r >= 0)
+		r = tree_config_from_db(t, tc);
+	return r;
+}
+
+/* Trouble of ours: again later, a little longer each time. */
+static usec_t backoff(const struct work *w)
+{
+	double s = RETRY_S * pow(2, MIN(w->task.attempts, 7));
+
+	return (usec_t)(MIN(s, BACKOFF_MAX_S) * USEC_PER_SEC);
+}
+
+/* ---- build ---- */
+
+static int do_build(struct work *w, usec_t *retry)
+{
+	struct config *cfg = &w->c->config;
+	struct db_tree t = {0};
+	struct tree_config tc = {0};
+	struct build_result b = {0};
+	struct db_build row = {0};
+	_cleanup_free_ char *git_dir = NULL, *log = xasprintf("%s/logs/build-%" PRId64 ".log", cfg->state_dir, w->task.id);
+	struct build_request q = {.commit = arg(w, "commit"), .kconfig = arg(w, "kconfig"), .state_dir = cfg->state_dir,
+				  .cache_dir = cfg->cache_dir, .log_path = log, .jobs = cfg->build_jobs,
+				  .timeout_s = BUILD_TIMEOUT_S, .cancel = w->cancel};
+	int r = load_tree(w, &t, &tc);
+
+	if (r >= 0)
+		r = fs_mkdir_parent(log);
+	if (r >= 0) {
+		git_dir = engine_git_dir(cfg, t.name);
+		q.git_dir = git_dir;
+		q.tree = t.name;
+		q.kind = tc.program ? BUILD_PROGRAM : BUILD_KERNEL;
+		q.command = tc.build_command;
+		q.artefact = tc.artefact;
+		r = build_commit(&q, &b);
+	}
+	if (r >= 0 && streq(b.state, "infra")) {
+		*retry = backoff(w);
+		say(w, "build of %.12s failed on our side: %s", q.commit, b.error ? b.error : "no reason known");
+		r = -EIO;
+	} else if (r >= 0) {
+		row = (struct db_build){.tree = t.id, .commit = (char *)q.commit, .kconfig = (char *)q.kconfig,
+					.state = (char *)b.state, .image_path = b.image_path, .image_hash = b.image_hash,
+					.config_hash = b.config_hash, .source_hash = b.source_hash, .toolchain = b.toolchain,
+					.error = b.error, .warnings = b.warnings, .log_path = b.log_path, .seconds = b.seconds,
+					.cached = b.cached, .time = now_usec()};
+		r = store_build_put(w->c->store, &row, NULL);
+		say(w, "%.12s %s%s in %.1f s%s%s", q.commit, streq(b.state, "ok") ? "built" : "does not build",
+		    b.cached ? " (kept from before)" : "", b.seconds, b.error ? ": " : "", b.error ? b.error : "");
+	}
+	build_result_release(&b);
+	tree_config_release(&tc);
+	db_tree_release(&t);
+	return MIN(r, 0);
+}
+
+/* ---- run ---- */
+
+static char *result_folder(const struct work *w)
+{
+	time_t now = time(NULL);
+	char month[16];
+	struct tm tm;
+
+	strftime(month, sizeof(month), "%Y-%m", gmtime_r(&now, &tm));
+	return xasprintf("%s/runs/%s/%" PRId64 "-%" PRId64, w->c->config.state_dir, month, w->task.id, w->task.attempts);
+}
+
+/* Counts infrastructure failures in a row; the machine that has too many of them is taken out. */
+static void note_health(struct work *w, const struct db_machine *m, bool infra, const char *cause)
+{
+	int64_t failures = infra ? m->failures + 1 : 0;
+	const char *state = failures >= MACHINE_SICK ? "offline" : failures ? "suspect" : "healthy";
+
+	if (failures == m->failures || streq(m->state, "drained"))
+		return;
+	(void)store_machine_state(w->c->store, m->id, state, failures, infra ? cause : NULL);
+	if (streq(state, "offline"))
+		store_event(w->c->store, 0, 0, w->task.id, "machine '%s' taken out after %d failures of ours: %s; 'kperfbot machine "
+			    "resume %s' brings it back", m->name, MACHINE_SICK, cause ? cause : "", m->name);
+}
+
+/* What the root image of this machine must hold: the needs of every job of the tree, so that one image serves all. */
+static int root_for(struct work *w, const struct job *j, struct root_image *ret)
+{
+	struct strv packages = {0}, programs = {0};
+	int r = job_needs(j, &packages, &programs);
+
+	if (r >= 0)
+		r = root_image_make(w->c->config.cache_dir, (const char *const *)programs.v, ret);
+	strv_release(&packages);
+	strv_release(&programs);
+	return r;
+}
+
+struct run_parts {
+	struct db_tree tree; struct tree_config tcfg; struct db_build build; struct db_job dbjob; struct db_machine dbm;
+	struct job job; struct root_image root; struct metric_set values; struct boot_result boot;
+	char *dir, *cause; const char *verdict;
+};
+
+static void run_parts_release(struct run_parts *x)
+{
+	db_tree_release(&x->tree);
+	tree_config_release(&x->tcfg);
+	db_build_release(&x->build);
+	db_job_release(&x->dbjob);
+	db_machine_release(&x->dbm);
+	job_release(&x->job);
+	root_image_release(&x->root);
+	metric_set_release(&x->values);
+	boot_result_release(&x->boot);
+	free(x->dir);
+	free(x->cause);
+}
+
+static int boot_and_parse(struct work *w, struct run_parts *x)
+{
+	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
+	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
+	_cleanup_free_ char *res = xasprintf("%s/result", x->dir), *art = xasprintf("KPB_ARTEFACT=%s", x->build.image_path);
+	const char *env[] = {art, NULL};
+	struct run_facts facts = {0};
+	struct boot_request q = {.machine = m, .image = x->build.image_path, .script = x->dbjob.script,
+				 .script_timeout_s = x->job.time_limit_s, .env = env, .perturb = arg_int(w, "replicate"),
+				 .out_dir = x->dir, .cancel = w->cancel};
+	int r;
+
+	if (!ops)
+		return err_set(-ENOENT, "machine '%s' is not in the configuration any more", x->dbm.name);
+	if (ops->flags & MACHINE_NEEDS_ROOT) {
+		r = root_for(w, &x->job, &x->root);
+		if (r < 0)
+			return r;
+		q.root_image = x->root.path;
+		env[0] = NULL;
+	}
+	r = fs_mkdir_p(x->dir);
+	if (r >= 0)
+		r = machine_boot(&q, &x->boot);
+	if (r < 0)
+		return r;
+	x->verdict = x->boot.verdict;
+	x->cause = xstrdup(x->boot.cause);
+	if (!streq(x->boot.verdict, "ok"))
+		return 0;
+	facts = (struct run_facts){.exit_status = x->boot.exit_status, .icount_ns_per_insn = x->boot.icount_ns_per_insn,
+				   .nr_cpu = m->cpus};
+	free(x->cause);
+	x->cause = NULL;
+	return job_parse(&x->job, res, &facts, &x->values, &x->verdict, &x->cause);
+}
+
+static int store_result(struct work *w, struct run_parts *x, usec_t started)
+{
+	struct metric_set none = {0};
+	_cleanup_free_ char *boot = xasprintf("%" PRId64 ".%" PRId64, w->task.id, w->task.attempts);
+	struct db_run row = {.build = x->build.id, .machine = x->dbm.id, .replicate = arg_int(w, "replicate"),
+			     .task = w->task.id, .job = x->dbjob.id, .boot = boot, .verdict = (char *)x->verdict,
+			     .cause = x->cause, .result_dir = x->dir, .root_image = x->root.hash, .started = started,
+			     .seconds = (now_usec() - started) / 1e6, .boot_seconds = x->boot.boot_seconds};
+
+	return store_run_put(w->c->store, &row, streq(x->verdict, "ok") ? &x->values : &none, NULL);
+}
+
+static int do_run(struct work *w, usec_t *retry)
+{
+	struct run_parts x = {.verdict = "infra"};
+	usec_t started = now_usec();
+	struct store *s = w->c->store;
+	const char *commit = arg(w, "commit");
+	bool infra;
+	int r = load_tree(w, &x.tree, &x.tcfg);
+
+	if (r >= 0)
+		r = store_build_get(s, x.tree.id, commit, arg(w, "kconfig"), &x.build);
+	if (r >= 0 && !streq(x.build.state, "ok"))
+		r = err_set(-ENOEXEC, "%.12s does not build, so there is nothing to run", commit);
+	if (r >= 0)
+		r = store_job_get(s, arg(w, "job"), &x.dbjob);
+	if (r >= 0)
+		r = store_machine_get(s, arg(w, "machine"), &x.dbm);
+	if (r >= 0)
+		r = job_from_canonical(x.dbjob.name, x.dbjob.canonical, &x.job);
+	if (r < 0) {
+		say(w, "%s", err_msg());
+		run_parts_release(&x);
+		return r;
+	}
+	x.dir = result_folder(w);
+	r = boot_and_parse(w, &x);
+	infra = r < 0 || streq(x.verdict, "infra");
+	if (w->cancel && *w->cancel) {
+		r = -ECANCELED;
+	} else if (infra) {
+		say(w, "run of %.12s failed on our side: %s", commit, r < 0 ? err_msg() : x.cause ? x.cause : "no cause known");
+		*retry = backoff(w);
+		note_health(w, &x.dbm, true, w->result);
+		if (w->task.attempts + 1 >= w->task.max_attempts) {
+			free(x.cause);
+			x.cause = xstrdup(w->result);
+			x.verdict = "infra";
+			(void)store_result(w, &x, started);
+		}
+		r = -EIO;
+	} else {
+		const struct metric_value *kpi = metric_set_get(&x.values, job_kpis(&x.job)[0]);
+
+		r = store_result(w, &x, started);
+		if (r < 0) { /* a full disk, say: the files stay, the run is done again later */
+			say(w, "cannot store the run: %s", err_msg());
+			*retry = backoff(w);
+		} else {
+			note_health(w, &x.dbm, false, NULL);
+			say(w, "%.12s boot %" PRId64 ": %s%s%s", commit, arg_int(w, "replicate"), x.verdict,
+			    x.cause ? ": " : "", x.cause ? x.cause : "");
+			if (kpi)
+				say(w, "%.12s boot %" PRId64 ": %s %.6g", commit, arg_int(w, "replicate"), kpi->name,
+				    kpi->value);
+		}
+	}
+	run_parts_release(&x);
+	return MIN(r, 0);
+}
+
+/* ---- report, send ---- */
+
+static int do_report(struct work *w, usec_t *retry)
+{
+	struct engine e = {.store = w->c->store, .cfg = &w->c->config};
+	struct report_config rc;
+	struct db_case c = {0};
+	struct scope s = {0};
+	_cleanup_free_ char *dir = xasprintf("%s/cases", w->c->config.state_dir);
+	int64_t id;
+	int r = store_case_by_id(e.store, arg_int(w, "case"), &c);
+
+	config_report(&w->c->config, &rc);
+	rc.reproduce_dir = dir;
+	if (r >= 0)
+		r = engine_scope(&e, c.comparison, &s);
+	if (r >= 0)
+		r = report_compose(e.store, c.id, s.git_dir, &rc, &id);
+	if (r == -EEXIST)
+		r = 0;
+	if (r < 0) {
+		say(w, "cannot write the report: %s", err_msg());
+		*retry = backoff(w);
+	} else {
+		say(w, "report of case %" PRId64 " written", c.id);
+	}
+	scope_release(&s);
+	db_case_release(&c);
+	return MIN(r, 0);
+}
+
+static int do_send(struct work *w, usec_t *retry)
+{
+	struct report_config rc;
+	const char *way = arg(w, "way");
+	_cleanup_free_ char *dir = xasprintf("%s/cases", w->c->config.state_dir);
+	int r;
+
+	config_report(&w->c->config, &rc);
+	rc.reproduce_dir = dir;
+	r = report_deliver(w->c->store, arg_int(w, "case"), way ? way : "mbox", &rc);
+	if (r == -EAGAIN)
+		*retry = backoff(w);
+	if (r < 0)
+		say(w, "%s", err_msg());
+	else
+		say(w, "report of case %" PRId64 " delivered by %s", arg_int(w, "case"), way);
+	return MIN(r, 0);
+}
+
+/* ---- */
+
+int work_task(struct ctx *c, int64_t task_id, volatile const int *cancel)
+{
+	static const struct { const char *kind; int (*run)(struct work *, usec_t *); } kinds[] = {
+		{"build", do_build}, {"run", do_run}, {"report", do_report}, {"send", do_send}};
+	struct work w = {.c = c, .cancel = cancel};
+	usec_t retry = 0;
+	int r = store_task_by_id(c->store, task_id, &w.task), done = -ENOTSUP;
+
+	if (r < 0)
+		return r;
+	w.p = json_tokener_parse(w.task.payload);
+	if (!json_object_is_type(w.p, json_type_object)) {
+		say(&w, "the payload of task %" PRId64 " is no JSON object", task_id);
+		done = -EBADMSG;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(kinds) && done == -ENOTSUP; i++)
+		if (streq(kinds[i].kind, w.task.kind))
+			done = kinds[i].run(&w, &retry);
+	if (!w.result[0])
+		say(&w, "%s", done < 0 ? err_msg() : "done");
+	if (!cancel || !*cancel) { /* else the daemon takes it back */
+		r = store_task_end(c->store, task_id, done >= 0, retry, w.result);
+		if (done < 0)
+			log_warn("%s", w.result);
+		else
+			log_info("%s", w.result);
+	}
+	json_object_put(w.p);
+	db_task_release(&w.task);
+	return MIN(r, 0);
+}
+
+/* ---- fetch ---- */
+
+static const char *known_head(const struct db_branch *b, size_t n, const char *name)
+{
+	for (size_t i = 0; i < n; i++)
+		if (streq(b[i].name, name))
+			return b[i].head;
+	return NULL;
+}
+
+/* Writes the new heads, and notices deleted branches. */
+static int store_heads(struct ctx *c, const struct db_tree *t, const char *git_dir, const struct tree_refs *refs,
+		       const struct db_branch *known, size_t n)
+{
+	int moved = 0, r = 0;
+
+	for (size_t i = 0; r >= 0 && i < refs->n; i++) {
+		const char *old = known_head(known, n, refs->v[i].branch);
+		bool forced = old && !streq(old, refs->v[i].oid) && tree_is_ancestor(git_dir, old, refs->v[i].oid) == 0;
+
+		r = store_branch_head(c->store, t->id, refs->v[i].branch, refs->v[i].oid, forced, NULL);
+		moved += r == 1;
+		if (r == 1)
+			store_event(c->store, 0, 0, 0, "%s/%s moved to %.12s%s", t->name, refs->v[i].branch, refs->v[i].oid,
+				    forced ? " (forced)" : "");
+	}
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		bool there = !known[i].head;
+
+		for (size_t k = 0; k < refs->n && !there; k++)
+			there = streq(refs->v[k].branch, known[i].name);
+		if (!there) {
+			r = store_branch_head(c->store, t->id, known[i].name, NULL, false, NULL);
+			store_event(c->store, 0, 0, 0, "%s/%s is gone from the remote; its commits are kept", t->name, known[i].name);
+		}
+	}
+	return r < 0 ? r : moved;
+}
+
+int work_fetch(struct ctx *c, const char *tree)
+{
+	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, tree), *why = NULL;
+	struct db_tree t = {0};
+	struct tree_config tc = {0};
+	struct tree_refs refs = {0}, changed = {0};
+	struct db_branch *known = NULL;
+	size_t n = 0, cap = 0;
+	double wait;
+	int r = store_tree_get(c->store, tree, &t);
+
+	if (r < 0)
+		return r;
+	r = tree_config_from_db(&t, &tc);
+	if (r >= 0)
+		r = tree_remote_heads(t.url, (const char *const *)tc.branches.v, 60, &refs);
+	if (r >= 0)
+		r = store_branches(c->store, t.id, &known, &n);
+	for (size_t i = 0; r >= 0 && i < refs.n; i++)
+		if (!streq(known_head(known, n, refs.v[i].branch), refs.v[i].oid)) {
+			GROW(changed.v, changed.n, cap);
+			changed.v[changed.n++] = refs.v[i]; /* borrowed */
+		}
+	if (r >= 0 && changed.n)
+		r = tree_fetch(t.url, git_dir, &changed, FETCH_TIMEOUT_S);
+	if (r >= 0)
+		r = store_heads(c, &t, git_dir, &refs, known, n);
+	if (r < 0)
+		why = xstrdup(err_msg());
+	wait = r < 0 ? MIN(tc.interval_s * pow(2, MIN(t.poll_failures, 6)), (double)BACKOFF_MAX_S) : tc.interval_s;
+	if (r < 0 && !t.poll_failures) /* say so once */
+		store_event(c->store, 0, 0, 0, "tree '%s' cannot be reached: %s", tree, why);
+	if (r >= 0 && t.poll_failures)
+		store_event(c->store, 0, 0, 0, "tree '%s' is back after %" PRId64 " failed tries", tree, t.poll_failures);
+	(void)store_tree_polled(c->store, t.id, now_usec(), now_usec() + (usec_t)(MAX(wait, 1) * USEC_PER_SEC), why);
+	free(changed.v);
+	tree_refs_release(&refs);
+	DB_LIST_RELEASE(known, n, db_branch_release);
+	tree_config_release(&tc);
+	db_tree_release(&t);
+	return why ? err_set(r, "%s", why) : r;
+}
