@@ -47,6 +47,9 @@ void build_result_release(struct build_result *r);
 int build_commit(const struct build_request *q, struct build_result *ret);
 /* True when that commit's image lies ready in the cache (so a bisection step there costs no build). */
 bool build_is_cached(const struct build_request *q);
+/* Removes the finished builds not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself now and then.
+ * Returns how many went. */
+int build_cache_prune(const char *cache_dir, int64_t max_bytes);
 /* Names of the configs there are. */
 int kconfig_names(struct strv *ret);
 /* Merged fragment text of a config (with its "# include: NAME" lines resolved). */

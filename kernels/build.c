@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* One build from request to result: cache, lock, sources, compile, keep. */
+#include "kernels/build-priv.h"
+#include "lib/fs.h"
+
+#include <sys/stat.h>
+
+#define TIMEOUT_S 7200.0
+#define FREE_KERNEL (1ll << 30)
+#define FREE_PROGRAM (64ll << 20)
+
+void build_result_release(struct build_result *r)
+{
+	free(r->image_path);
+	free(r->image_hash);
+	free(r->config_hash);
+	free(r->source_hash);
+	free(r->toolchain);
+	free(r->error);
+	free(r->warnings);
+	free(r->log_path);
+	*r = (struct build_result){0};
+}
+
+static void job_release(struct build_job *j)
+{
+	free(j->dir);
+	free(j->src);
+	free(j->out);
+	free(j->log);
+	free(j->key);
+	free(j->tree_oid);
+	free(j->toolchain);
+	free(j->fragment);
+	buf_release(&j->warnings);
+}
+
+static int name_check(const char *what, const char *s)
+{
+	_cleanup_free_ char *shown = term_safe(s);
+
+	if (!s || !*s || *s == '.' || strchr(s, '/'))
+		return err_set(-EINVAL, "'%s' is no name for a %s", shown, what);
+	return 0;
+}
+
+/* The text that, with the files and the toolchain, determines what comes out. */
+static int make_fragment(struct build_job *j)
+{
+	const struct build_request *q = j->q;
+	_cleanup_buf_ struct buf b = {0};
+	int r = 0;
+
+	if (q->kind == BUILD_PROGRAM) {
+		const char *a = q->artefact;
+
+		if (!a || !*a || *a == '/' || !strcmp(a, "..") || startswith(a, "../") || strstr(a, "/.."))
+			return err_set(-EINVAL, "'%s' is no path inside the worktree", a ? a : "");
+		buf_addf(&b, "%s\n%s\n", q->command ? q->command : "make", a);
+	} else {
+		r = kconfig_fragment(q->kconfig, &b);
+	}
+	for (const char *const *o = q->options; r == 0 && o && *o; o++) {
+		if ((!startswith(*o, "CONFIG_") && !startswith(*o, "# CONFIG_")) || strchr(*o, '\n'))
+			return err_set(-EINVAL, "'%s' is no config option; write CONFIG_NAME=y", *o);
+		buf_addf(&b, "%s\n", *o);
+	}
+	if (r == 0)
+		j->fragment = buf_take(&b);
+	return r;
+}
+
+static int job_init(struct build_job *j, const struct build_request *q)
+{
+	int r;
+
+	*j = (struct build_job){.q = q, .start = mono_usec()};
+	r = name_check("tree", q->tree);
+	if (r == 0)
+		r = name_check("kernel config", q->kconfig);
+	if (r == 0)
+		r = make_fragment(j);
+	return r < 0 ? r : build_key(j);
+}
+
+static void job_folders(struct build_job *j)
+{
+	const struct build_request *q = j->q;
+
+	/* builds with other options would throw each other's objects away */
+	j->dir = q->options && *q->options ? xasprintf("%s/worktrees/%s-%s-%.8s", q->state_dir, q->tree, q->kconfig, j->fragment_hash)
+					   : xasprintf("%s/worktrees/%s-%s", q->state_dir, q->tree, q->kconfig);
+	j->src = xasprintf("%s/src", j->dir);
+	j->out = xasprintf("%s/o", j->dir);
+	j->log = q->log_path ? xstrdup(q->log_path) : xasprintf("%s/build.log", j->dir);
+}
+
+int build_log_pack(const struct build_job *j, struct build_result *ret)
+{
+	int r;
+
+	if (ret->log_path || !fs_exists(j->log))
+		return 0;
+	r = zstd_pack_file(j->log);
+	if (r == 0)
+		ret->log_path = xasprintf("%s.zst", j->log);
+	return r;
+}
+
+char *build_output(const char *top, const char *rel, bool folder_too, const char **ret_why)
+{
+	_cleanup_free_ char *want = xasprintf("%s/%s", top, rel), *root = realpath(top, NULL), *real = realpath(want, NULL);
+	struct stat st;
+
+	if (!root || !real || lstat(real, &st) < 0)
+		*ret_why = "was not made";
+	else if (!startswith(real, root) || real[strlen(root)] != '/')
+		*ret_why = "leads out of the build's folder";
+	else if (!S_ISREG(st.st_mode) && !(folder_too && S_ISDIR(st.st_mode)))
+		*ret_why = folder_too ? "is neither a file nor a folder" : "is no file";
+	else
+		return TAKE_PTR(real);
+	return NULL;
+}
+
+int build_failed(struct build_job *j, const struct sandbox_result *s, struct build_result *ret)
+{
+	_cleanup_buf_ struct buf log = {0};
+	bool infra = false;
+	int r = fs_read(j->log, 0, &log);
+
+	if (r < 0)
+		return r;
+	if (s->stopped) {
+		ret->error = xstrdup(s->stopped);
+		infra = s->infra;
+		j->killed = true;
+	} else if (s->status == 137 || strstr(buf_str(&log), "Killed signal terminated program")) {
+		ret->error = xstrdup("the build was killed, probably because memory ran out");
+		j->killed = infra = true;
+	} else {
+		ret->error = build_first_error(buf_str(&log), j->q->kind == BUILD_KERNEL, &infra);
+		if (!*ret->error) {
+			free(ret->error);
+			ret->error = xasprintf("the build ended with status %d and said nothing", s->status);
+		}
+	}
+	ret->state = infra ? "infra" : "broken";
+	return 0;
+}
+
+static int enough_space(const struct build_job *j, struct build_result *ret)
+{
+	int64_t need = j->q->kind == BUILD_KERNEL ? FREE_KERNEL : FREE_PROGRAM;
+	const char *dirs[] = {j->q->state_dir, j->q->cache_dir};
+
+	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
+		int64_t have = fs_free_bytes(dirs[i]);
+
+		if (have < 0 || have >= need)
+			continue;
+		ret->state = "infra";
+		ret->error = xasprintf("'%s' has only %" PRId64 " MiB free, a build needs %" PRId64 "; make room", dirs[i],
+				       have >> 20, need >> 20);
+		return 0;
+	}
+	return 1;
+}
+
+/* Our own trouble on the way: a full disk is a state, the rest a plain error. */
+static int as_state(int r, struct build_result *ret)
+{
+	if (r != -ENOSPC && r != -EDQUOT)
+		return r;
+	ret->state = "infra";
+	free(ret->error);
+	ret->error = xstrdup(err_msg());
+	return 0;
+}
+
+static int build_now(struct build_job *j, struct build_result *ret)
+{
+	double limit = j->q->timeout_s > 0 ? j->q->timeout_s : TIMEOUT_S;
+	_cleanup_close_ int lock = -1;
+	int r;
+
+	job_folders(j);
+	lock = worktree_lock(j);
+	if (lock < 0)
+		return lock;
+	r = build_cache_get(j, ret); /* the one before us in the queue may have made it */
+	if (r)
+		return r < 0 ? r : 0;
+	r = fs_mkdir_p(j->q->cache_dir);
+	if (r < 0 || (r = enough_space(j, ret)) <= 0 || (r = fs_mkdir_parent(j->log)) < 0)
+		return r;
+	unlink(j->log);
+	j->start = mono_usec();
+	j->deadline = j->start + (usec_t)(limit * 1e6);
+	ret->source_hash = xstrdup(j->tree_oid);
+	ret->toolchain = xstrdup(j->toolchain);
+	r = j->q->kind == BUILD_KERNEL ? build_kernel(j, ret) : build_program(j, ret);
+	if (r < 0)
+		r = as_state(r, ret);
+	(void)build_log_pack(j, ret);
+	if (!ret->seconds)
+		ret->seconds = (mono_usec() - j->start) / 1e6;
+	if (!ret->warnings && j->warnings.len)
+		ret->warnings = xstrdup(j->warnings.s);
+	return r;
+}
+
+int build_commit(const struct build_request *given, struct build_result *ret)
+{
+	_cleanup_free_ char *state = NULL, *cache = NULL;
+	struct build_request q = *given;
+	_cleanup_(job_release) struct build_job j = {0};
+	struct build_result out = {0};
+	int r;
+
+	if ((r = fs_mkdir_p(q.state_dir)) < 0 || (r = fs_mkdir_p(q.cache_dir)) < 0)
+		return r;
+	q.state_dir = state = realpath(q.state_dir, NULL);
+	q.cache_dir = cache = realpath(q.cache_dir, NULL);
+	if (!state || !cache)
+		return err_set(-errno, "cannot find the state or cache folder: %s", strerror(errno));
+	q.jobs = q.jobs > 0 ? q.jobs : (int)sysconf(_SC_NPROCESSORS_ONLN);
+	r = job_init(&j, &q);
+	if (r == 0)
+		r = build_cache_get(&j, &out);
+	if (r == 0)
+		r = build_now(&j, &out);
+	if (r < 0) {
+		build_result_release(&out);
+		return r;
+	}
+	*ret = out;
+	return 0;
+}
+
+bool build_is_cached(const struct build_request *q)
+{
+	_cleanup_(job_release) struct build_job j = {0};
+	_cleanup_(build_result_release) struct build_result r = {0};
+
+	return job_init(&j, q) == 0 && build_cache_get(&j, &r) > 0 && streq(r.state, "ok");
+}

@@ -1,0 +1,260 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The mirror: listing a remote and fetching from it, by the git program. */
+#include "kernels/tree-priv.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+
+#include <fnmatch.h>
+#include <ftw.h>
+#include <sys/stat.h>
+
+#define LIST_TIMEOUT_S 60.0
+#define FETCH_TIMEOUT_S 7200.0
+
+void tree_refs_release(struct tree_refs *r)
+{
+	for (size_t i = 0; i < r->n; i++) {
+		free(r->v[i].branch);
+		free(r->v[i].oid);
+	}
+	free(r->v);
+	*r = (struct tree_refs){0};
+}
+
+static void refs_add(struct tree_refs *r, const char *branch, const char *oid)
+{
+	GROW(r->v, r->n, r->cap);
+	r->v[r->n++] = (struct tree_ref){xstrdup(branch), xstrdup(oid)};
+}
+
+/* The URL without a password, for messages. */
+static char *url_shown(const char *url)
+{
+	const char *host = strstr(url, "://"), *at, *colon, *slash;
+
+	if (!host)
+		return term_safe(url);
+	host += 3;
+	slash = strchr(host, '/');
+	at = memchr(host, '@', slash ? (size_t)(slash - host) : strlen(host));
+	colon = at ? memchr(host, ':', at - host) : NULL;
+	if (colon) {
+		_cleanup_free_ char *s = xasprintf("%.*s:***%s", (int)(colon - url), url, at);
+
+		return term_safe(s);
+	}
+	return term_safe(url);
+}
+
+int tree_url_check(const char *url)
+{
+	static const char *const schemes[] = {"file://", "git://", "http://", "https://", "ssh://", "git+ssh://", "ssh+git://"};
+	const char *colon, *slash;
+	_cleanup_free_ char *shown = term_safe(url);
+
+	if (!*url || *url == '-')
+		return err_set(-EINVAL, "'%s' is no git URL", shown);
+	for (const char *s = url; *s; s++)
+		if ((unsigned char)*s <= ' ' || *s == 0x7f)
+			return err_set(-EINVAL, "'%s': a git URL has no blanks or control characters", shown);
+	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
+		if (startswith(url, schemes[i]))
+			return url[strlen(schemes[i])] == '-' ? err_set(-EINVAL, "'%s' has no valid host", shown) : 0;
+	colon = strchr(url, ':');
+	slash = strchr(url, '/');
+	if (strstr(url, "::") || strstr(url, "://"))
+		return err_set(-EINVAL, "'%s': only file, git, http, https and ssh URLs are fetched", shown);
+	if (!slash && !colon)
+		return err_set(-EINVAL, "'%s' is no git URL; write a path with '/' or a URL with '://'", shown);
+	return 0;
+}
+
+/* What git said, as one line: without the advice that it adds. */
+static char *git_words(const char *err)
+{
+	static const char *const advice[] = {"Please make sure", "and the repository exists", "hint:", "remote: Enumerating",
+					     "warning:"};
+	_cleanup_buf_ struct buf b = {0};
+	_cleanup_free_ char *copy = xstrdup(err);
+
+	for (char *save = NULL, *l = strtok_r(copy, "\r\n", &save); l; l = strtok_r(NULL, "\r\n", &save)) {
+		bool skip = !*l;
+
+		for (size_t i = 0; i < ARRAY_SIZE(advice); i++)
+			skip = skip || startswith(l, advice[i]);
+		if (skip || b.len > 300)
+			continue;
+		if (b.len)
+			buf_adds(&b, "; ");
+		buf_adds(&b, startswith(l, "fatal: ") ? l + 7 : l);
+	}
+	return term_safe(buf_str(&b));
+}
+
+/* Runs git with an environment in which it neither asks, nor reads credentials, nor uses odd transports. */
+static int git_run(const char *const *args, const char *input, double timeout_s, struct proc_result *ret)
+{
+	static const char *const keep[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
+					   "NO_PROXY", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"};
+	_cleanup_strv_ struct strv argv = {0}, env = {0};
+
+	strv_addv(&argv, ARGV("git", "-c", "credential.helper=", "-c", "core.askPass=", "-c", "fetch.unpackLimit=1",
+			      "-c", "gc.auto=0", "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60",
+			      "-c", "core.hooksPath=/dev/null"));
+	strv_addv(&argv, args);
+	strv_addv(&env, ARGV("GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
+			     "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_PROTOCOL_FROM_USER=0",
+			     "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=20"));
+	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
+		if (getenv(keep[i]))
+			strv_addf(&env, "%s=%s", keep[i], getenv(keep[i]));
+	return proc_run(&(struct proc_spec){.argv = (const char *const *)argv.v, .env_clear = true,
+					    .env_add = (const char *const *)env.v, .cwd = "/", .input = input,
+					    .timeout_s = timeout_s}, ret);
+}
+
+static int git_failed(const struct proc_result *r, const char *what, const char *url)
+{
+	_cleanup_free_ char *words = git_words(buf_str(&r->err)), *shown = url_shown(url);
+
+	return err_set(strcasestr(words, "no space left on device") ? -ENOSPC : -EIO, "cannot %s '%s': %s", what, shown,
+		       *words ? words : "git gave no reason");
+}
+
+static bool oid_valid(const char *s, size_t n)
+{
+	return (n == 40 || n == 64) && strspn(s, "0123456789abcdef") >= n;
+}
+
+static bool branch_wanted(const char *branch, const char *const *globs)
+{
+	if (!globs || !*globs)
+		return true;
+	for (; *globs; globs++)
+		if (!fnmatch(*globs, branch, 0))
+			return true;
+	return false;
+}
+
+int tree_remote_heads(const char *url, const char *const *globs, double timeout_s, struct tree_refs *ret)
+{
+	static const char prefix[] = "refs/heads/";
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_(tree_refs_release) struct tree_refs refs = {0};
+	_cleanup_free_ char *shown = url_shown(url);
+	int e = tree_url_check(url);
+
+	if (e < 0)
+		return e;
+	e = git_run(ARGV("ls-remote", "--heads", "--", url), NULL, timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S, &r);
+	if (e < 0)
+		return err_prefix(e, "cannot list '%s'", shown);
+	if (r.status)
+		return git_failed(&r, "list", url);
+	if (r.truncated)
+		return err_set(-E2BIG, "'%s' has too many branches to list", shown);
+	for (char *save = NULL, *l = strtok_r(r.out.s, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		char *tab = strchr(l, '\t');
+
+		if (!tab || !oid_valid(l, tab - l) || !startswith(tab + 1, prefix) || !tree_ref_valid(tab + 1))
+			continue;
+		*tab = 0;
+		if (branch_wanted(tab + 1 + strlen(prefix), globs))
+			refs_add(&refs, tab + 1 + strlen(prefix), l);
+	}
+	*ret = refs;
+	refs = (struct tree_refs){0};
+	return 0;
+}
+
+static int drop_leftover(const char *path, const struct stat *st, int type, struct FTW *f)
+{
+	const char *name = path + f->base;
+
+	if (type == FTW_F && (endswith(name, ".lock") || startswith(name, "tmp_") ||
+			      (!st->st_size && strstr(path, "/refs/"))))
+		unlink(path);
+	return 0;
+}
+
+/* What a killed git leaves: lock files, half packs, empty refs after a power cut. We hold the mirror's own lock. */
+static void mirror_sweep(const char *git_dir) { nftw(git_dir, drop_leftover, 32, FTW_PHYS); }
+
+static int mirror_init(const char *git_dir)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *head = xasprintf("%s/HEAD", git_dir), *objects = xasprintf("%s/objects", git_dir),
+			    *refs = xasprintf("%s/refs", git_dir);
+	int e;
+
+	if (fs_size(head) > 0 && fs_is_dir(objects) && fs_is_dir(refs))
+		return 0;
+	if (fs_size(head) == 0)
+		unlink(head);
+	e = git_run(ARGV("init", "-q", "--bare", git_dir), NULL, LIST_TIMEOUT_S, &r);
+	if (e < 0)
+		return e;
+	return r.status ? git_failed(&r, "make the mirror", git_dir) : 0;
+}
+
+static int fetch_heads(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir), *shown = url_shown(url);
+	_cleanup_buf_ struct buf specs = {0};
+	int e;
+
+	for (size_t i = 0; i < heads->n; i++)
+		buf_addf(&specs, "+refs/heads/%s:refs/heads/%s\n", heads->v[i].branch, heads->v[i].branch);
+	e = git_run(ARGV(dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--",
+			 url), specs.s, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
+	if (e < 0)
+		return err_prefix(e, "cannot fetch '%s'", shown);
+	return r.status ? git_failed(&r, "fetch", url) : 0;
+}
+
+/* Now and then many small packs become one; a failure costs speed only. */
+static void mirror_tidy(const char *git_dir)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
+
+	(void)git_run(ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60", "-c", "gc.autoDetach=false", "-c",
+			   "gc.writeCommitGraph=true", dir, "gc", "--auto", "-q"), NULL, FETCH_TIMEOUT_S, &r);
+}
+
+int tree_fetch(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s)
+{
+	_cleanup_free_ char *lock_path = xasprintf("%s.lock", git_dir);
+	_cleanup_close_ int lock = -1;
+	int e = tree_url_check(url);
+
+	if (e < 0 || (e = fs_mkdir_parent(git_dir)) < 0)
+		return e;
+	for (size_t i = 0; i < heads->n; i++) {
+		_cleanup_free_ char *ref = xasprintf("refs/heads/%s", heads->v[i].branch);
+
+		if (!tree_ref_valid(ref) || !oid_valid(heads->v[i].oid, strlen(heads->v[i].oid)))
+			return err_set(-EINVAL, "'%s' is no branch name that git takes", heads->v[i].branch);
+	}
+	lock = fs_lock(lock_path, true);
+	if (lock < 0)
+		return lock;
+	mirror_sweep(git_dir);
+	e = mirror_init(git_dir);
+	/* first what is there already, in case that we died before it was noted, and before it is overwritten */
+	if (e == 0)
+		e = mirror_note_seen(git_dir);
+	if (e == 0 && heads->n) {
+		e = mirror_make_room(git_dir, heads);
+		if (e == 0)
+			e = fetch_heads(url, git_dir, heads, timeout_s);
+		if (e == 0)
+			e = mirror_note_seen(git_dir);
+		if (e == 0)
+			e = mirror_note_heads(git_dir, heads);
+		if (e == 0)
+			mirror_tidy(git_dir);
+	}
+	return e;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * tree-priv.h - between the tree*.c files and build*.c: libgit2 handles do not go further up than this.
+ */
+#ifndef KPB_KERNELS_TREE_PRIV_H
+#define KPB_KERNELS_TREE_PRIV_H
+#include "kernels/tree.h"
+
+#include <git2.h>
+
+static inline void cleanup_repo(git_repository **p) { git_repository_free(*p); }
+static inline void cleanup_gcommit(git_commit **p) { git_commit_free(*p); }
+static inline void cleanup_gtree(git_tree **p) { git_tree_free(*p); }
+static inline void cleanup_object(git_object **p) { git_object_free(*p); }
+static inline void cleanup_ref(git_reference **p) { git_reference_free(*p); }
+static inline void cleanup_walk(git_revwalk **p) { git_revwalk_free(*p); }
+
+/* Opens a bare repository (or a .git folder) without looking at who owns it or at folders above. */
+int repo_open(const char *git_dir, git_repository **ret);
+/* libgit2's code -> negative errno, with a message made of ours and its own. */
+int repo_err(int code, const char *fmt, ...) _printf_(2, 3);
+int repo_commit(git_repository *repo, const char *oid, git_commit **ret);
+bool tree_ref_valid(const char *ref);
+int tree_url_check(const char *url);
+
+/* Calls cb for each path (files only) that differs between two trees (NULL: empty); stops when it returns non-zero and
+ * gives that back. */
+typedef int (*tree_diff_cb)(const char *path, void *arg);
+int tree_diff_walk(git_repository *repo, const git_tree *a, const git_tree *b, tree_diff_cb cb, void *arg);
+/* The same for two commits (object ids). */
+int tree_diff_commits(const char *git_dir, const char *a, const char *b, tree_diff_cb cb, void *arg);
+
+/* refs/kperfbot/seen/<oid> for all present branch heads. */
+int mirror_note_seen(const char *git_dir);
+/* The same for the heads that were asked for; -EAGAIN where one went away while we fetched. */
+int mirror_note_heads(const char *git_dir, const struct tree_refs *heads);
+/* Deletes branches in whose way a new one stands ("a" and "a/b"). */
+int mirror_make_room(const char *git_dir, const struct tree_refs *heads);
+
+#endif

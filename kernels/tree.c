@@ -1,0 +1,395 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Reading a mirror with libgit2. */
+#include "kernels/tree-priv.h"
+
+#include <pthread.h>
+
+#define FILE_MAX (64u << 20)
+#define DEPTH_MAX 200
+
+static void git_start(void)
+{
+	git_libgit2_init();
+	/* mirrors may belong to the daemon's user while root looks at them */
+	git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+}
+
+int repo_err(int code, const char *fmt, ...)
+{
+	const git_error *e = git_error_last();
+	_cleanup_free_ char *what = NULL, *why = term_safe(e && e->message ? e->message : "no details");
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&what, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	return err_set(code == GIT_ENOTFOUND ? -ENOENT : code == GIT_EAMBIGUOUS ? -ENOTUNIQ :
+		       code == GIT_EINVALIDSPEC ? -EINVAL : -EIO, "%s: %s", what, why);
+}
+
+int repo_open(const char *git_dir, git_repository **ret)
+{
+	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	int r;
+
+	pthread_once(&once, git_start);
+	r = git_repository_open_ext(ret, git_dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+	return r < 0 ? repo_err(r, "cannot open git folder '%s'", git_dir) : 0;
+}
+
+bool tree_ref_valid(const char *ref)
+{
+	int valid = 0;
+
+	return git_reference_name_is_valid(&valid, ref) == 0 && valid;
+}
+
+int repo_commit(git_repository *repo, const char *oid, git_commit **ret)
+{
+	git_oid id;
+	int r = git_oid_fromstr(&id, oid);
+
+	if (r < 0)
+		return err_set(-EINVAL, "'%s' is not a full commit id", oid);
+	r = git_commit_lookup(ret, repo, &id);
+	return r < 0 ? repo_err(r, "no commit '%s'", oid) : 0;
+}
+
+int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *a = NULL, *b = NULL;
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0 || (r = repo_commit(repo, anc, &a)) < 0 || (r = repo_commit(repo, oid, &b)) < 0)
+		return r;
+	if (git_oid_equal(git_commit_id(a), git_commit_id(b)))
+		return 1;
+	r = git_graph_descendant_of(repo, git_commit_id(b), git_commit_id(a));
+	return r < 0 ? repo_err(r, "cannot walk from '%s'", oid) : r;
+}
+
+int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *ca = NULL, *cb = NULL;
+	git_oid base;
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0 || (r = repo_commit(repo, a, &ca)) < 0 || (r = repo_commit(repo, b, &cb)) < 0)
+		return r;
+	r = git_merge_base(&base, repo, git_commit_id(ca), git_commit_id(cb));
+	if (r < 0)
+		return repo_err(r, "'%.12s' and '%.12s' have no common ancestor", a, b);
+	*ret = xstrdup(git_oid_tostr_s(&base));
+	return 0;
+}
+
+int tree_resolve(const char *git_dir, const char *rev, char **ret_oid)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_object) git_object *o = NULL, *c = NULL;
+	_cleanup_free_ char *shown = term_safe(rev);
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0)
+		return r;
+	r = git_revparse_single(&o, repo, rev);
+	if (r == GIT_EINVALIDSPEC)
+		r = GIT_ENOTFOUND;
+	if (r == 0)
+		r = git_object_peel(&c, o, GIT_OBJECT_COMMIT);
+	if (r == GIT_EPEEL)
+		r = GIT_ENOTFOUND;
+	if (r < 0)
+		return repo_err(r, "no commit '%s'", shown);
+	*ret_oid = xstrdup(git_oid_tostr_s(git_object_id(c)));
+	return 0;
+}
+
+void commit_info_release(struct commit_info *c)
+{
+	for (size_t i = 0; i < c->n_parents; i++)
+		free(c->parents[i]);
+	free(c->parents);
+	free(c->oid);
+	free(c->tree_oid);
+	free(c->subject);
+	free(c->message);
+	free(c->author_name);
+	free(c->author_mail);
+	free(c->committer_name);
+	free(c->committer_mail);
+	*c = (struct commit_info){0};
+}
+
+int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+	const git_signature *author, *committer;
+	struct commit_info i = {0};
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0 || (r = repo_commit(repo, oid, &c)) < 0)
+		return r;
+	author = git_commit_author(c);
+	committer = git_commit_committer(c);
+	if (!author || !committer)
+		return err_set(-EIO, "commit '%s' has no author or committer", oid);
+	i.oid = xstrdup(git_oid_tostr_s(git_commit_id(c)));
+	i.tree_oid = xstrdup(git_oid_tostr_s(git_commit_tree_id(c)));
+	i.subject = xstrdup(git_commit_summary(c) ? git_commit_summary(c) : "");
+	i.message = xstrdup(git_commit_message(c) ? git_commit_message(c) : "");
+	i.author_name = xstrdup(author->name);
+	i.author_mail = xstrdup(author->email);
+	i.committer_name = xstrdup(committer->name);
+	i.committer_mail = xstrdup(committer->email);
+	i.time = git_commit_time(c);
+	i.n_parents = git_commit_parentcount(c);
+	i.parents = xcalloc(i.n_parents, sizeof(*i.parents));
+	for (size_t k = 0; k < i.n_parents; k++)
+		i.parents[k] = xstrdup(git_oid_tostr_s(git_commit_parent_id(c, k)));
+	*ret = i;
+	return 0;
+}
+
+struct diff_walk { git_repository *repo; tree_diff_cb cb; void *arg; struct buf path; int depth; };
+
+static int diff_trees(struct diff_walk *w, const git_tree *a, const git_tree *b);
+
+static int diff_entry(struct diff_walk *w, const git_tree_entry *a, const git_tree_entry *b)
+{
+	const git_tree_entry *entry[2] = {a, b};
+	git_tree *sub[2] = {NULL, NULL};
+	size_t len = w->path.len;
+	bool file = false;
+	int r = 0;
+
+	if (a && b && git_oid_equal(git_tree_entry_id(a), git_tree_entry_id(b)) &&
+	    git_tree_entry_filemode_raw(a) == git_tree_entry_filemode_raw(b))
+		return 0;
+	buf_adds(&w->path, git_tree_entry_name(a ? a : b));
+	for (int i = 0; r == 0 && i < 2; i++) {
+		if (entry[i] && git_tree_entry_type(entry[i]) == GIT_OBJECT_TREE)
+			r = git_tree_lookup(&sub[i], w->repo, git_tree_entry_id(entry[i]));
+		else
+			file = file || entry[i];
+	}
+	if (r < 0)
+		r = repo_err(r, "cannot read folder '%s'", w->path.s);
+	if (r == 0 && file)
+		r = w->cb(w->path.s, w->arg);
+	if (r == 0 && (sub[0] || sub[1])) {
+		buf_addc(&w->path, '/');
+		r = diff_trees(w, sub[0], sub[1]);
+	}
+	git_tree_free(sub[0]);
+	git_tree_free(sub[1]);
+	w->path.len = len;
+	w->path.s[len] = 0;
+	return r;
+}
+
+/* Entries of a git tree are sorted by name, folders as if they ended in '/'. */
+static int entry_cmp(const git_tree_entry *a, const git_tree_entry *b)
+{
+	return !a ? 1 : !b ? -1 : git_tree_entry_cmp(a, b);
+}
+
+static int diff_trees(struct diff_walk *w, const git_tree *a, const git_tree *b)
+{
+	size_t na = a ? git_tree_entrycount(a) : 0, nb = b ? git_tree_entrycount(b) : 0, i = 0, j = 0;
+	int r = 0;
+
+	if (++w->depth > DEPTH_MAX)
+		r = err_set(-ELOOP, "folders lie more than %d deep", DEPTH_MAX);
+	while (r == 0 && (i < na || j < nb)) {
+		const git_tree_entry *ea = i < na ? git_tree_entry_byindex(a, i) : NULL;
+		const git_tree_entry *eb = j < nb ? git_tree_entry_byindex(b, j) : NULL;
+		int c = entry_cmp(ea, eb);
+
+		i += c <= 0;
+		j += c >= 0;
+		r = diff_entry(w, c <= 0 ? ea : NULL, c >= 0 ? eb : NULL);
+	}
+	w->depth--;
+	return r;
+}
+
+int tree_diff_walk(git_repository *repo, const git_tree *a, const git_tree *b, tree_diff_cb cb, void *arg)
+{
+	struct diff_walk w = {.repo = repo, .cb = cb, .arg = arg};
+	int r;
+
+	buf_adds(&w.path, "");
+	r = diff_trees(&w, a, b);
+	buf_release(&w.path);
+	return r;
+}
+
+static int commit_tree(git_repository *repo, const char *oid, git_tree **ret)
+{
+	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+	int r = repo_commit(repo, oid, &c);
+
+	if (r == 0 && (r = git_commit_tree(ret, c)) < 0)
+		r = repo_err(r, "cannot read the files of '%s'", oid);
+	return r;
+}
+
+int tree_diff_commits(const char *git_dir, const char *a, const char *b, tree_diff_cb cb, void *arg)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gtree) git_tree *ta = NULL, *tb = NULL;
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0 || (r = commit_tree(repo, a, &ta)) < 0 || (r = commit_tree(repo, b, &tb)) < 0)
+		return r;
+	return tree_diff_walk(repo, ta, tb, cb, arg);
+}
+
+static int add_path(const char *path, void *arg)
+{
+	strv_add(arg, path);
+	return 0;
+}
+
+int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *c = NULL, *parent = NULL;
+	_cleanup_(cleanup_gtree) git_tree *a = NULL, *b = NULL;
+	_cleanup_strv_ struct strv paths = {0};
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0 || (r = repo_commit(repo, oid, &c)) < 0)
+		return r;
+	r = git_commit_tree(&b, c);
+	if (r == 0 && git_commit_parentcount(c)) {
+		r = git_commit_parent(&parent, c, 0);
+		if (r == 0)
+			r = git_commit_tree(&a, parent);
+	}
+	if (r < 0)
+		return repo_err(r, "cannot read the files of '%s'", oid);
+	r = tree_diff_walk(repo, a, b, add_path, &paths);
+	if (r == 0)
+		for (size_t i = 0; i < paths.n; i++)
+			strv_add(ret, paths.v[i]);
+	return r;
+}
+
+int tree_file_at(const char *git_dir, const char *oid, const char *path, struct buf *ret)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gtree) git_tree *t = NULL;
+	git_tree_entry *e = NULL;
+	git_blob *blob = NULL;
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0 || (r = commit_tree(repo, oid, &t)) < 0)
+		return r;
+	r = git_tree_entry_bypath(&e, t, path);
+	if (r == 0 && git_tree_entry_type(e) != GIT_OBJECT_BLOB)
+		r = GIT_ENOTFOUND;
+	if (r == 0)
+		r = git_blob_lookup(&blob, repo, git_tree_entry_id(e));
+	if (r < 0)
+		r = repo_err(r, "no file '%s' at '%.12s'", path, oid);
+	else if (git_blob_rawsize(blob) > FILE_MAX)
+		r = err_set(-EFBIG, "'%s' at '%.12s' is larger than %u bytes", path, oid, FILE_MAX);
+	else
+		buf_add(ret, git_blob_rawcontent(blob), git_blob_rawsize(blob));
+	git_blob_free(blob);
+	git_tree_entry_free(e);
+	return r;
+}
+
+/* ---- refs of the mirror ---- */
+
+static int note_one(git_repository *repo, const git_oid *id)
+{
+	_cleanup_(cleanup_ref) git_reference *ref = NULL;
+	_cleanup_free_ char *name = xasprintf("refs/kperfbot/seen/%s", git_oid_tostr_s(id));
+	int r = git_reference_create(&ref, repo, name, id, 0, NULL);
+
+	return r == GIT_EEXISTS || r == 0 ? 0 : repo_err(r, "cannot keep '%s'", name);
+}
+
+/* Calls f for every refs/heads/ reference. */
+static int each_head(git_repository *repo, int (*f)(git_repository *, git_reference *, const void *), const void *arg)
+{
+	git_reference_iterator *it = NULL;
+	git_reference *ref = NULL;
+	int r = git_reference_iterator_glob_new(&it, repo, "refs/heads/*"), end = 0;
+
+	if (r < 0)
+		return repo_err(r, "cannot list branches");
+	while (r == 0 && (end = git_reference_next(&ref, it)) == 0) {
+		r = f(repo, ref, arg);
+		git_reference_free(ref);
+	}
+	git_reference_iterator_free(it);
+	return r < 0 ? r : end == GIT_ITEROVER ? 0 : repo_err(end, "cannot list branches");
+}
+
+static int note_ref(git_repository *repo, git_reference *ref, const void *arg _unused_)
+{
+	const git_oid *id = git_reference_target(ref);
+
+	return id ? note_one(repo, id) : 0;
+}
+
+int mirror_note_seen(const char *git_dir)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	int r = repo_open(git_dir, &repo);
+
+	return r < 0 ? r : each_head(repo, note_ref, NULL);
+}
+
+int mirror_note_heads(const char *git_dir, const struct tree_refs *heads)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	int r = repo_open(git_dir, &repo);
+
+	for (size_t i = 0; r == 0 && i < heads->n; i++) {
+		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+
+		if (repo_commit(repo, heads->v[i].oid, &c) < 0)
+			r = err_set(-EAGAIN, "branch '%s' was moved away from '%.12s' while it was fetched; try again",
+				    heads->v[i].branch, heads->v[i].oid);
+		else
+			r = note_one(repo, git_commit_id(c));
+	}
+	return r;
+}
+
+static int drop_if_in_the_way(git_repository *repo _unused_, git_reference *ref, const void *arg)
+{
+	const struct tree_refs *heads = arg;
+	const char *old = git_reference_name(ref) + strlen("refs/heads/");
+	size_t n = strlen(old);
+
+	for (size_t i = 0; i < heads->n; i++) {
+		const char *new = heads->v[i].branch;
+		size_t k = strlen(new);
+		int r;
+
+		if (!(n < k && !strncmp(old, new, n) && new[n] == '/') && !(k < n && !strncmp(old, new, k) && old[k] == '/'))
+			continue;
+		r = git_reference_delete(ref);
+		return r < 0 ? repo_err(r, "cannot delete old branch '%s'", old) : 0;
+	}
+	return 0;
+}
+
+int mirror_make_room(const char *git_dir, const struct tree_refs *heads)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	int r = repo_open(git_dir, &repo);
+
+	return r < 0 ? r : each_head(repo, drop_if_in_the_way, heads);
+}
