@@ -35,12 +35,12 @@ static int load_config(struct ctx *c, const struct verb *v, const char *config_d
 {
 	int r;
 
-	if (!strcmp(v->name, "config") || !strcmp(v->name, "man"))
-		return 0;
 	if (state_dir)
 		setenv("KPERFBOT_STATE", state_dir, 1);
 	if (config_dir)
 		setenv("KPERFBOT_CONFIG", config_dir, 1);
+	if (!strcmp(v->name, "config") || !strcmp(v->name, "man"))
+		return 0;
 	r = config_load(NULL, &c->config);
 	return r < 0 ? verb_fail(c, r) : 0;
 }
