@@ -23,17 +23,9 @@ static double number_of(const json_object *o, const char *key)
 	return number(json_object_object_get(o, key));
 }
 
-/* Element i of the list under key. */
-static double number_at(const json_object *o, const char *key, size_t i)
-{
-	json_object *l = json_object_object_get(o, key);
-
-	return json_object_is_type(l, json_type_array) ? number(json_object_array_get_idx(l, i)) : NAN;
-}
-
 static char *text_of(const json_object *o, const char *key)
 {
-	json_object *v = json_object_object_get(o, key);
+	json_object *v = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
 
 	return json_object_is_type(v, json_type_string) ? xstrdup(json_object_get_string(v)) : NULL;
 }
@@ -53,15 +45,13 @@ static void load_proof(const char *json, struct proof *p)
 	p->parent = text_of(o, "parent");
 	p->revert = text_of(o, "revert");
 	p->aligned = text_of(o, "aligned");
-	p->boots_parent = count(number_at(o, "boots", 0));
-	p->boots_culprit = count(number_at(o, "boots", 1));
-	if (isfinite(number_of(o, "boots")))
-		p->boots_parent = p->boots_culprit = count(number_of(o, "boots"));
-	p->mean_parent = number_at(o, "means", 0);
-	p->mean_culprit = number_at(o, "means", 1);
+	p->boots_parent = count(number_of(o, "boots_parent"));
+	p->boots_culprit = count(number_of(o, "boots_culprit"));
+	p->mean_parent = number_of(o, "mean_parent");
+	p->mean_culprit = number_of(o, "mean_culprit");
 	p->effect = number_of(o, "effect");
-	p->lo = number_at(o, "interval", 0);
-	p->hi = number_at(o, "interval", 1);
+	p->lo = number_of(o, "lo");
+	p->hi = number_of(o, "hi");
 	p->p = number_of(o, "p");
 	p->there = isfinite(p->effect) && isfinite(p->p);
 }
@@ -73,19 +63,18 @@ static void load_candidates(const char *json, struct facts *f)
 
 	if (!json_object_is_type(o, json_type_object))
 		return;
-	l = json_object_object_get(o, "left");
-	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++)
-		if (json_object_is_type(json_object_array_get_idx(l, i), json_type_string))
-			strv_add(&f->left, json_object_get_string(json_object_array_get_idx(l, i)));
+	l = json_object_object_get(o, "set");
+	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++) {
+		_cleanup_free_ char *oid = text_of(json_object_array_get_idx(l, i), "commit");
+
+		if (oid)
+			strv_add(&f->left, oid);
+	}
 	l = json_object_object_get(o, "dropped");
 	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++) {
 		json_object *d = json_object_array_get_idx(l, i);
-		_cleanup_free_ char *oid = NULL, *why = NULL;
+		_cleanup_free_ char *oid = text_of(d, "commit"), *why = text_of(d, "why");
 
-		if (!json_object_is_type(d, json_type_object))
-			continue;
-		oid = text_of(d, "commit");
-		why = text_of(d, "why");
 		if (oid)
 			strv_addf(&f->dropped, "%.10s %s", oid, why ? why : "");
 	}

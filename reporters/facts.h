@@ -4,9 +4,10 @@
  * and "case show". What is missing is NULL or NAN and stays out of the text.
  *
  * The two JSON columns of a case, as written by the bisection (all keys may be missing):
- *	proof       {"parent": OID, "boots": [PARENT, CULPRIT] or N, "means": [PARENT, CULPRIT], "effect": X,
- *	             "interval": [LO, HI], "p": P, "revert": "text", "aligned": "text"}    X, LO, HI relative
- *	candidates  {"left": [OID, ...], "dropped": [{"commit": OID, "why": TEXT}, ...], "commits": N in the range}
+ *	proof       {"parent": OID, "boots_parent": N, "boots_culprit": N, "mean_parent": X, "mean_culprit": X,
+ *	             "effect": X, "lo": X, "hi": X (relative), "p": P, "revert": TEXT, "aligned": TEXT}
+ *	candidates  {"commits": N in the range, "set": [{"commit": OID}, ...] where they cannot be told apart,
+ *	             "dropped": [{"commit": OID, "why": TEXT}, ...]}
  */
 #ifndef KPB_REPORTERS_FACTS_H
 #define KPB_REPORTERS_FACTS_H

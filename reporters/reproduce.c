@@ -1,0 +1,233 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * The script that reproduces a case: what differs from case to case is written here as shell variables and here-documents,
+ * the rest is reporters/reproduce.sh.
+ */
+#include "reporters/facts.h"
+#include "reporters/report.h"
+#include "jobs/job.h"
+#include "lib/fs.h"
+#include <json-c/json.h>
+#include <sys/stat.h>
+
+#define MAX_CONFIG (8u << 20)
+
+static void set(struct buf *b, const char *name, const char *value)
+{
+	buf_addf(b, "%s=", name);
+	buf_add_shell(b, value ? value : "");
+	buf_addc(b, '\n');
+}
+
+static void comment(struct buf *b, const char *label, const char *text)
+{
+	buf_addf(b, "# %s", label);
+	buf_add_term(b, text ? text : "");
+	buf_addc(b, '\n');
+}
+
+/* A function that prints text, byte for byte. The end mark cannot be in the text: it is made of the text's own hash. */
+static void add_document(struct buf *b, const char *function, const char *text)
+{
+	char hex[SHA256_HEX];
+
+	sha256_hex(text, strlen(text), hex);
+	buf_addf(b, "\n%s() {\n\tcat <<'KPB_%.24s'\n%s%sKPB_%.24s\n}\n", function, hex, text,
+		 !*text || text[strlen(text) - 1] == '\n' ? "" : "\n", hex);
+}
+
+static char *config_path(const struct facts *f)
+{
+	const struct db_build *b = f->bad_build.image_path ? &f->bad_build : &f->good_build;
+	const char *slash = b->image_path ? strrchr(b->image_path, '/') : NULL;
+
+	return slash ? xasprintf("%.*s/config", (int)(slash - b->image_path), b->image_path) : NULL;
+}
+
+static void words(const struct strv *l, struct buf *out)
+{
+	for (size_t i = 0; i < l->n; i++)
+		buf_addf(out, "%s%s", out->len ? " " : "", l->v[i]);
+}
+
+/* Debian packages and commands: the build's, the machine's, the job's. */
+static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packages, struct buf *programs)
+{
+	struct job j = {0};
+	_cleanup_strv_ struct strv pk = {0}, pr = {0};
+
+	buf_adds(packages, "git make gcc");
+	if (kernel)
+		buf_adds(packages, " flex bison bc perl libelf-dev libssl-dev");
+	if (vm)
+		buf_adds(packages, " qemu-system-x86 busybox-static cpio");
+	if (job_from_canonical(f->job.name, f->job.canonical ? f->job.canonical : "{}", &j) < 0)
+		return;
+	if (job_needs(&j, &pk, &pr) == 0) {
+		words(&pk, packages);
+		words(&pr, programs);
+	}
+	job_release(&j);
+}
+
+static int64_t machine_number(const struct facts *f, const char *key, int64_t dflt)
+{
+	json_object *o = f->machine.settings ? json_tokener_parse(f->machine.settings) : NULL;
+	json_object *v = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
+	int64_t n = v ? json_object_get_int64(v) : 0;
+
+	json_object_put(o);
+	return n > 0 ? n : dflt;
+}
+
+static char *machine_text(const struct facts *f, const char *key)
+{
+	json_object *o = f->machine.settings ? json_tokener_parse(f->machine.settings) : NULL;
+	json_object *v = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
+	char *s = json_object_is_type(v, json_type_string) ? xstrdup(json_object_get_string(v)) : NULL;
+
+	json_object_put(o);
+	return s;
+}
+
+/* The same words as kernels/machine-qemu.c gives. */
+static void set_qemu(const struct facts *f, struct buf *b)
+{
+	bool icount = streq(f->machine.driver, "qemu-icount");
+	_cleanup_free_ char *program = machine_text(f, "qemu"), *append = machine_text(f, "append"), *more = NULL;
+	_cleanup_buf_ struct buf a = {0};
+
+	set(b, "qemu", program && *program ? program : "qemu-system-x86_64");
+	buf_adds(&a, "-no-user-config -nodefaults -display none -no-reboot -machine pc ");
+	if (icount)
+		buf_addf(&a, "-accel tcg,thread=single -icount shift=%" PRId64 ",sleep=off -smp 1 -cpu qemu64 "
+			 "-rtc base=2024-01-01T00:00:00,clock=vm", machine_number(f, "icount_shift", 3));
+	else
+		buf_addf(&a, "-accel kvm -accel tcg -cpu max -smp %" PRId64, machine_number(f, "cpus", 1));
+	buf_addf(&a, " -m %" PRId64 "M", machine_number(f, "memory_mb", 512));
+	set(b, "qemu_arguments", a.s);
+	more = xasprintf("console=ttyS0 rdinit=/init panic=-1 oops=panic reboot=t nokaslr random.trust_cpu=off%s%s%s",
+			 icount ? " norandmaps" : "", append ? " " : "", append ? append : "");
+	set(b, "kernel_arguments", more);
+}
+
+/* How a KPI's value is read out of a run's files; the bot itself uses jobs/programs/NAME/parse.c. */
+static void add_kpi(const struct facts *f, struct buf *b)
+{
+	static const struct { const char *suffix, *expression; } stress_ng[] = {
+		{".ops", "$5"}, {".ops_per_sec", "$9"}, {".ops_per_sec_usr_sys", "$10"},
+		{"icount.instructions_per_op", "1e9 / $10 / ns"}, {"icount.instructions", "$5 / $10 * 1e9 / ns"},
+	};
+	int64_t ns = (int64_t)1 << MIN(machine_number(f, "icount_shift", 3), 10);
+	const char *m = f->c.metric;
+
+	buf_adds(b, "\n# The value of the KPI in a folder of results.\nkpi_value() {\n");
+	for (size_t i = 0; streq(f->job.program, "stress-ng") && i < ARRAY_SIZE(stress_ng); i++) {
+		if (!endswith(m, stress_ng[i].suffix))
+			continue;
+		buf_addf(b, "\tawk -v ns=%" PRId64 " '$1 == \"stress-ng:\" && $3 ~ /^\\[/ && NF >= 10 && $5 ~ /^[0-9]+$/ && "
+			 "$9 ~ /^[0-9.]+$/ { printf \"%%.10g\\n\", %s; exit }' \"$1/stress-ng\"\n}\n", ns, stress_ng[i].expression);
+		return;
+	}
+	/* lines "name value" or "name: value unit" in the program's own output */
+	buf_addf(b, "\tawk -v want=");
+	buf_add_shell(b, startswith(m, f->job.program) && m[strlen(f->job.program)] == '.' ? m + strlen(f->job.program) + 1 : m);
+	buf_addf(b, " '{ name = $1; sub(/[:=]$/, \"\", name) } name == want && $2 ~ /^[-+0-9.eE]+$/ { print $2; exit }' \"$1/\"");
+	buf_add_shell(b, f->job.program);
+	buf_adds(b, "\n}\n");
+}
+
+static void add_header(const struct facts *f, const char *packages, struct buf *b)
+{
+	_cleanup_buf_ struct buf what = {0};
+
+	add_percent(&what, f->effect);
+	buf_addf(b, "#!/bin/sh\n# Case %" PRId64 ": ", f->c.id);
+	buf_adds(b, buf_str(&what));
+	buf_addf(b, " %s of ", facts_verdict_word(f));
+	buf_add_term(b, f->c.metric);
+	buf_adds(b, "\n#\n");
+	buf_addf(b, "# culprit: %s ", f->bad);
+	buf_add_term(b, f->bad_info.subject ? f->bad_info.subject : "");
+	buf_addf(b, "\n# parent:  %s ", f->good);
+	buf_add_term(b, f->good_info.subject ? f->good_info.subject : "");
+	buf_adds(b, "\n#\n# Builds both, runs the job on each in turns and prints both values:\n"
+		    "#\n#	sh reproduce.sh                         all of it\n"
+		    "#	sh reproduce.sh build | run parent 1 | run culprit 1 | compare\n#\n"
+		    "# BOOTS=N (default 3) runs a side; KPB_WORK=DIR is where everything goes (default ./kperfbot-case-N).\n"
+		    "# As root on a Debian machine with:\n");
+	comment(b, "	apt-get install ", packages);
+	if (facts_machine_kind(f))
+		comment(b, "Measured on: ", facts_machine_kind(f));
+	buf_adds(b, "\nset -eu\n\n");
+}
+
+int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf *out)
+{
+	bool kernel = !streq(f->tree.kind, "program");
+	bool vm = kernel && (streq(f->machine.driver, "qemu") || streq(f->machine.driver, "qemu-icount"));
+	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, config = {0}, fixed = {0}, expected = {0};
+	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL,
+			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir()), *config_file = config_path(f);
+	int r = fs_read(path, 1 << 20, &fixed);
+
+	if (r < 0)
+		return r;
+	if (kernel && (!config_file || fs_read(config_file, MAX_CONFIG, &config) < 0))
+		return err_set(-ENODATA, "the kernel config of %.10s is gone: build it again with 'kperfbot build %.10s'", f->bad, f->bad);
+	needs(f, kernel, vm, &packages, &programs);
+	add_header(f, buf_str(&packages), &b);
+	number = xasprintf("%" PRId64, f->c.id);
+	add_signed_percent(&expected, f->effect);
+	const char *const values[][2] = {
+		{"case_number", number}, {"url", f->tree.url}, {"branch", f->cmp.branch}, {"culprit", f->bad}, {"parent", f->good},
+		{"kpi", f->c.metric}, {"expected", buf_str(&expected)}, {"packages", buf_str(&packages)},
+		{"programs", buf_str(&programs)}, {"kind", kernel ? "kernel" : "program"},
+		{"how", vm ? "vm" : kernel ? "by_hand" : "here"}, {"build_command", command && *command ? command : "make"},
+		{"artefact", artefact},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
+		set(&b, values[i][0], values[i][1]);
+	buf_adds(&b, "boots=${BOOTS:-3}\n");
+	if (vm)
+		set_qemu(f, &b);
+	add_document(&b, "job_script", f->job.script ? f->job.script : "");
+	if (kernel)
+		add_document(&b, "kernel_config", buf_str(&config));
+	add_kpi(f, &b);
+	buf_add(&b, buf_str(&fixed), fixed.len);
+	buf_add(out, b.s, b.len);
+	return 0;
+}
+
+int report_reproduce_script(struct store *s, int64_t case_id, struct buf *out)
+{
+	_cleanup_facts_ struct facts f = {0};
+	int r = facts_load(s, case_id, NULL, &f);
+
+	return r < 0 ? r : reproduce_script(s, &f, out);
+}
+
+int reproduce_folder(struct store *s, const struct facts *f, const struct report_config *cfg, char **ret_dir)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id), *config = config_path(f);
+	_cleanup_free_ char *sh = xasprintf("%s/reproduce.sh", dir), *job = xasprintf("%s/job.sh", dir),
+			    *conf = xasprintf("%s/config", dir), *canonical = xasprintf("%s/job.json", dir);
+	_cleanup_buf_ struct buf text = {0};
+	const char *script = f->job.script ? f->job.script : "";
+	int r = fs_mkdir_p(dir);
+
+	r = r < 0 ? r : reproduce_script(s, f, &text);
+	r = r < 0 ? r : fs_write_atomic(sh, text.s, text.len);
+	r = r < 0 ? r : fs_write_atomic(job, script, strlen(script));
+	if (r == 0 && f->job.canonical)
+		r = fs_write_atomic(canonical, f->job.canonical, strlen(f->job.canonical));
+	if (r == 0 && !streq(f->tree.kind, "program") && config)
+		r = fs_copy(config, conf);
+	if (r < 0)
+		return r;
+	(void)chmod(sh, 0755);
+	(void)chmod(job, 0755);
+	*ret_dir = TAKE_PTR(dir);
+	return 0;
+}

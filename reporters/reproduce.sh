@@ -1,0 +1,192 @@
+
+# ---- from here on the text is the same for every case --------------------------------------------------------------
+
+work=${KPB_WORK:-$PWD/kperfbot-case-$case_number}
+src=$work/src
+
+say() { echo "reproduce: $*" >&2; }
+die() { say "$*"; exit 1; }
+need() {
+	for program in "$@"; do
+		command -v "$program" >/dev/null 2>&1 || die "missing program: $program (apt-get install $packages)"
+	done
+}
+oid_of() { if [ "$1" = parent ]; then echo "$parent"; else echo "$culprit"; fi; }
+
+fetch() {
+	need git
+	[ -d "$src" ] || git init -q "$src"
+	for oid in "$parent" "$culprit"; do
+		git -C "$src" cat-file -e "$oid^{commit}" 2>/dev/null && continue
+		say "fetching $oid"
+		# most servers give a single commit; others need the whole branch
+		git -C "$src" fetch -q --depth=1 "$url" "$oid" 2>/dev/null ||
+			git -C "$src" fetch -q "$url" "${branch:-refs/heads/*:refs/kperfbot/*}" || die "cannot fetch from $url"
+		git -C "$src" cat-file -e "$oid^{commit}" 2>/dev/null || die "$url no longer has commit $oid"
+	done
+}
+
+build_program() {
+	rm -rf "$work/$1"
+	git -C "$src" worktree prune
+	git -C "$src" worktree add -q --force --detach "$work/$1" "$(oid_of "$1")"
+	(cd "$work/$1" && eval "$build_command") >"$work/build-$1.log" 2>&1 ||
+		die "$1 does not build: $(tail -n 1 "$work/build-$1.log")"
+}
+
+build_kernel() {
+	need make gcc ld flex bison bc perl
+	git -C "$src" checkout -q --force --detach "$(oid_of "$1")"
+	mkdir -p "$work/build"
+	kernel_config >"$work/build/.config"
+	for target in olddefconfig bzImage; do
+		env LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH=315532800 KBUILD_BUILD_USER=kperfbot KBUILD_BUILD_HOST=kperfbot \
+			KBUILD_BUILD_VERSION=1 KBUILD_BUILD_TIMESTAMP="Tue Jan  1 00:00:00 UTC 1980" LOCALVERSION= \
+			make -C "$src" O="$work/build" ARCH=x86_64 -j"$(nproc)" "$target" >"$work/build-$1.log" 2>&1 ||
+			die "$1 does not build: $(tail -n 1 "$work/build-$1.log")"
+	done
+	cp "$work/build/arch/x86/boot/bzImage" "$work/bzImage-$1"
+}
+
+build() {
+	mkdir -p "$work"
+	job_script >"$work/job.sh"
+	fetch
+	for side in parent culprit; do
+		say "building the $side, $(oid_of "$side")"
+		"build_$kind" "$side"
+	done
+}
+
+# A root file system in memory, put together from this machine's own programs: busybox, what the job needs, its libraries.
+make_root() {
+	need busybox cpio ldd
+	root=$work/root
+	rm -rf "$root"
+	mkdir -p "$root/bin" "$root/usr" "$root/proc" "$root/sys" "$root/dev" "$root/tmp" "$root/result"
+	ln -s ../bin "$root/usr/bin"
+	ln -s bin "$root/sbin"
+	cp "$(command -v busybox)" "$root/bin/busybox"
+	"$root/bin/busybox" --list | while read -r applet; do
+		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
+	done
+	for program in $programs; do
+		need "$program"
+		path=$(readlink -f "$(command -v "$program")")
+		rm -f "$root/bin/$program"
+		cp "$path" "$root/bin/$program"
+		{ ldd "$path" 2>/dev/null || :; } | sed -n 's/^[^/]*\(\/[^ ]*\).*/\1/p' | while read -r library; do
+			mkdir -p "$root${library%/*}"
+			cp -L "$library" "$root$library"
+		done
+	done
+	cp "$work/job.sh" "$root/job.sh"
+	cat >"$root/init" <<'KPB_INIT'
+#!/bin/busybox sh
+export PATH=/bin RESULT_DIR=/result HOME=/tmp
+mount -t proc none /proc
+mount -t sysfs none /sys
+mount -t devtmpfs none /dev 2>/dev/null
+mount -t tmpfs none /tmp
+mkdir -p /dev/shm /sys/kernel/debug
+KPB_PERTURB=$(cat /perturb)
+export KPB_PERTURB
+sh /job.sh >/result/script.log 2>&1 </dev/null
+echo $? >/result/status
+stty -F /dev/ttyS1 raw 2>/dev/null
+tar -C /result -cf - . | base64 >/dev/ttyS1
+sync
+reboot -f
+KPB_INIT
+	chmod 755 "$root/init"
+}
+
+run_vm() { # SIDE NUMBER RESULT_FOLDER
+	need "$qemu"
+	[ -d "$work/root" ] || make_root
+	echo "$2" >"$work/root/perturb"
+	(cd "$work/root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet -R 0:0 --reproducible) >"$work/initrd"
+	rm -f "$work/results"
+	# the very arguments of the robot's machine; a broken kernel ends by itself, a hanging one after an hour
+	eval "set -- \"\$1\" \"\$3\" $qemu_arguments"
+	side=$1 into=$2
+	shift 2
+	timeout 3600 "$qemu" "$@" -chardev "file,id=console,path=$into/console.log" \
+		-chardev "file,id=results,path=$work/results" -serial chardev:console -serial chardev:results \
+		-kernel "$work/bzImage-$side" -initrd "$work/initrd" -append "$kernel_arguments" ||
+		die "QEMU failed; see $into/console.log"
+	tr -d '\r' <"$work/results" | base64 -d 2>/dev/null | tar -C "$into" -xf - 2>/dev/null ||
+		die "the $side gave no results; see $into/console.log"
+	[ "$(cat "$into/status")" = 0 ] || die "the job failed in the $side: $(tail -n 1 "$into/script.log")"
+}
+
+run_here() { # SIDE NUMBER RESULT_FOLDER
+	artefact_path=$work/$1
+	[ -z "$artefact" ] || artefact_path=$work/$1/$artefact
+	env RESULT_DIR="$3" KPB_PERTURB="$2" KPB_ARTEFACT="$artefact_path" sh "$work/job.sh" >"$work/job.log" 2>&1 ||
+		die "the job failed for the $side: $(tail -n 1 "$work/job.log")"
+}
+
+run_one() { # SIDE NUMBER
+	case $1 in parent | culprit) ;; *) die "'$1' is neither parent nor culprit" ;; esac
+	into=$work/result/$1/$2
+	rm -rf "$into"
+	mkdir -p "$into"
+	"run_$how" "$1" "$2" "$into"
+	say "$1, run $2: $(kpi_value "$into") $kpi"
+}
+
+# In turns, so that whatever drifts meets both alike: A B, B A, A B ...
+run_all() {
+	rm -rf "$work/result"
+	i=1
+	while [ "$i" -le "$boots" ]; do
+		if [ $((i % 2)) = 1 ]; then order="parent culprit"; else order="culprit parent"; fi
+		for side in $order; do
+			run_one "$side" "$i"
+		done
+		i=$((i + 1))
+	done
+}
+
+compare() {
+	for side in parent culprit; do
+		for dir in "$work/result/$side"/*/; do
+			value=$(kpi_value "$dir")
+			[ -n "$value" ] || die "no $kpi in $dir"
+			echo "$side $value"
+		done
+	done | awk -v kpi="$kpi" -v expected="$expected" '
+		{ n[$1]++; s[$1] += $2; q[$1] += $2 * $2 }
+		function show(side, m, v) {
+			m = s[side] / n[side]
+			v = q[side] / n[side] - m * m
+			printf "%-8s %.10g (sd %.3g, %d boots)\n", side, m, v > 0 ? sqrt(v) : 0, n[side]
+			return m
+		}
+		END {
+			if (!n["parent"] || !n["culprit"]) { print "runs of both kernels are needed"; exit 1 }
+			print kpi
+			a = show("parent"); b = show("culprit")
+			if (a) printf "change   %+.3f%% (reported: %s)\n", 100 * (b - a) / a, expected
+		}'
+}
+
+case ${1:-all} in
+build) build ;;
+run) run_one "${2:-}" "${3:-1}" ;;
+compare) compare ;;
+all)
+	build
+	if [ "$how" = by_hand ]; then
+		say "boot $work/bzImage-parent and $work/bzImage-culprit in turns on your machine and run in each, as root:"
+		say "  RESULT_DIR=$work/result/parent/1 sh $work/job.sh      (culprit, 2, 3 ... likewise)"
+		say "then: sh $0 compare"
+		exit 0
+	fi
+	rm -rf "$work/root"
+	run_all
+	compare
+	;;
+*) die "usage: sh $0 [all | build | run parent|culprit NUMBER | compare]" ;;
+esac
