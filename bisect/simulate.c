@@ -220,13 +220,29 @@ static int cmp_u32(const void *a, const void *b)
 	return (x > y) - (x < y);
 }
 
+static int check_simulation(const struct simulate_config *c)
+{
+	if (!c->trials || c->trials > SIMULATE_MAX_TRIALS || !c->n || c->n > SIMULATE_MAX_COMMITS)
+		return err_set(-EINVAL, "a simulation needs 1 to %d trials and 1 to %d commits", SIMULATE_MAX_TRIALS,
+			       SIMULATE_MAX_COMMITS);
+	if (!(c->snr > 0 && c->snr < 1e6))
+		return err_set(-EINVAL, "snr '%g' is not between 0 and 1000000", c->snr);
+	if (!(c->outliers >= 0 && c->outliers <= 1) || !(c->skip >= 0 && c->skip <= 1))
+		return err_set(-EINVAL, "a share of outliers or of broken commits lies between 0 and 1");
+	if (!isfinite(c->outlier_sigma) || !isfinite(c->drift) || !isfinite(c->second))
+		return err_set(-EINVAL, "outliers, drift and the second step must be finite numbers");
+	return 0;
+}
+
 int simulate_search(const struct simulate_config *c, struct simulate_result *ret)
 {
 	struct simulate_result sum = {0};
 	_cleanup_free_ uint32_t *runs = NULL;
 
-	if (!c->trials || !c->n || !(c->snr > 0) || c->n > 10000000)
-		return err_set(-EINVAL, "a simulation needs trials, 1 to 10000000 commits and a positive snr");
+	int bad = check_simulation(c);
+
+	if (bad < 0)
+		return bad;
 	runs = xcalloc(c->trials, sizeof(*runs));
 	for (uint64_t i = 0; i < c->trials; i++) {
 		struct trial t = {.c = c};
@@ -240,6 +256,8 @@ int simulate_search(const struct simulate_config *c, struct simulate_result *ret
 	}
 	qsort(runs, c->trials, sizeof(*runs), cmp_u32);
 	sum.trials = c->trials;
+	sum.confidence = c->confidence;
+	sum.bound = simulate_bound(c->n, c->snr, c->confidence);
 	sum.p95_runs = runs[(c->trials - 1) * 95 / 100];
 	sum.nominal = sum.named > 0 ? sum.nominal / sum.named : 0;
 	sum.interval = sum.named > 0 ? sum.interval / sum.named : 0;

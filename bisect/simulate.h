@@ -10,6 +10,9 @@
 #define KPB_BISECT_SIMULATE_H
 #include "bisect/search.h"
 
+#define SIMULATE_MAX_COMMITS 1000000
+#define SIMULATE_MAX_TRIALS 1000000
+
 struct simulate_config {
 	uint32_t n;             /* candidate commits, besides the good base */
 	double snr;             /* step in standard deviations of one boot */
@@ -35,6 +38,8 @@ struct simulate_result {
 	double named;           /* names somebody, alone or in a set */
 	double nominal;         /* mean of the posteriors that it stated when it named somebody */
 	double not_reproduced;
+	double confidence;      /* asked */
+	double bound;           /* simulate_bound(), where there is an effect */
 	double interval;        /* share of the 95 % effect intervals of named culprits that hold the true effect */
 };
 void simulate_config_default(struct simulate_config *c);
