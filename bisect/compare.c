@@ -66,13 +66,29 @@ static enum test choose_test(const struct reduced *r, size_t b, bool fail)
 	return few_counts(x, y, r->scale) ? TEST_RANK : TEST_T;
 }
 
-static void prepare(struct run *run, size_t i, struct slots *slots, double *ret_share)
+/* A build that was given no runs for a metric has it in none of its boots. */
+static void reduce_all(struct run *run, struct slots *slots)
+{
+	size_t N = run->c->n_builds;
+	_cleanup_free_ size_t *boots = xcalloc(N, sizeof(*boots));
+
+	for (size_t i = 0; i < run->n; i++) {
+		cmp_reduce(run->c, &run->m[i], slots, metric_is_fail(run->m[i].name), &run->w[i].r);
+		for (size_t b = 0; b < N; b++)
+			boots[b] = MAX(boots[b], run->w[i].r.b[b].all);
+	}
+	for (size_t i = 0; i < run->n; i++)
+		for (size_t b = 0; b < N; b++)
+			if (!run->m[i].n[b])
+				run->w[i].r.b[b].all = boots[b];
+}
+
+static void prepare(struct run *run, size_t i, double *ret_share)
 {
 	struct work *w = &run->w[i];
 	bool fail = metric_is_fail(run->m[i].name), t = false;
 	size_t N = run->c->n_builds, levels = 0;
 
-	cmp_reduce(run->c, &run->m[i], slots, fail, &w->r);
 	for (size_t b = 0; b < N; b++) {
 		const struct boots *x = &w->r.b[b];
 
@@ -436,10 +452,11 @@ int cmp_run(const struct cmp_config *c, const struct cmp_metric *m, size_t n, st
 	run.res = (struct cmp_result){xcalloc(n + 1, sizeof(struct cmp_row)), n, N, NAN, 0};
 	run.res.row[0].side = xcalloc(n * N + 1, sizeof(struct cmp_side));
 	run.res.row[0].delta = xcalloc(n * N + 1, sizeof(struct cmp_delta));
+	reduce_all(&run, slots);
 	for (size_t i = 0; i < n; i++) {
 		struct cmp_row *row = &run.res.row[i];
 
-		prepare(&run, i, slots, &share[n_shares]);
+		prepare(&run, i, &share[n_shares]);
 		n_shares += !isnan(share[n_shares]);
 		*row = (struct cmp_row){m[i].name, metric_is_fail(m[i].name), run.res.row[0].side + i * N,
 					run.res.row[0].delta + i * N};

@@ -111,6 +111,13 @@ int store_matrix(struct store *s, int64_t build, const char *job, const char *tb
 int store_metric_info(struct store *s, const char *name, struct metric_info *ret);
 void metric_info_release(struct metric_info *m);
 
+/* What a commit was measured with: one row per build, job and tbox group; runs counts the ok ones. */
+struct db_measured { int64_t build, runs; char *tree, *kconfig, *job, *job_name, *tbox_group; };
+void db_measured_release(struct db_measured *m);
+int store_measured(struct store *s, const char *commit, struct db_measured **ret, size_t *ret_n);
+/* Builds with two or more ok boots of a job on a tbox group, the newest first. */
+int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret, size_t *ret_n);
+
 /* ---- comparisons, cases ---- */
 struct db_comparison {
 	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *state, *reason; usec_t created, ended;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/dataset.h"
+#include "reporters/dataset.h"
 
 #include "lib/csv.h"
 #include "lib/fs.h"
@@ -221,6 +221,7 @@ static void count_verdicts(struct dataset_build *b, const struct matrix *m)
 	for (size_t i = 0; i < m->n_runs; i++)
 		if (!streq(m->verdict[i], "infra") && !streq(m->verdict[i], "untrusted"))
 			run[n++] = i;
+	b->n_all = n;
 	b->all_boot = xcalloc(n + 1, sizeof(*b->all_boot));
 	for (size_t k = 0; k < n; k++)
 		b->all_boot[k] = (uint32_t)k;
@@ -278,12 +279,10 @@ static bool wanted(const char *name, const struct strv *globs)
 static void fill_gap(const struct dataset *d, size_t b, bool all_runs, const double *nans, struct series *x)
 {
 	const struct dataset_build *build = &d->build[b];
-	size_t n = 0;
 
-	for (size_t i = 0; all_runs && i < build->n_series; i++)
-		if (build->series[i].boot == build->all_boot)
-			n = build->series[i].n;
-	*x = (struct series){.v = (double *)nans, .n = n ? n : build->n_runs, .boot = n ? build->all_boot : build->boot};
+	all_runs = all_runs && build->all_boot;
+	*x = (struct series){.v = (double *)nans, .n = all_runs ? build->n_all : build->n_runs,
+			     .boot = all_runs ? build->all_boot : build->boot};
 }
 
 int dataset_finish(struct dataset *d, const struct strv *globs)
@@ -293,12 +292,12 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 	struct series *cell;
 	double *nans;
 
-	for (size_t b = 0; b < N; b++)
-		for (size_t i = 0; i < d->build[b].n_series; i++) {
-			most = MAX(most, MAX(d->build[b].n_runs, d->build[b].series[i].n));
+	for (size_t b = 0; b < N; b++) {
+		most = MAX(most, MAX(d->build[b].n_runs, d->build[b].n_all));
+		for (size_t i = 0; i < d->build[b].n_series; i++)
 			if (wanted(d->build[b].series[i].name, globs))
 				name_map_add(&names, d->build[b].series[i].name);
-		}
+	}
 	n = names.n;
 	cell = xcalloc(n * N + 1, sizeof(*cell));
 	for (size_t b = 0; b < N; b++)
@@ -336,6 +335,80 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 	free(cell);
 	name_map_release(&names);
 	return 0;
+}
+
+/* ---- history ---- */
+
+static void add_spread(struct dataset_history *h, const char *name, const double *sum, const uint32_t *count, size_t n)
+{
+	double mean = 0, ss = 0;
+	size_t k = 0, i = name_map_add(&h->names, name);
+
+	if (i >= h->cap) {
+		size_t cap = MAX(2 * h->cap, (size_t)256);
+
+		h->v = xrealloc_array(h->v, cap, sizeof(*h->v));
+		memset(h->v + h->cap, 0, (cap - h->cap) * sizeof(*h->v));
+		h->cap = cap;
+	}
+	for (size_t b = 0; b < n; b++)
+		if (count[b]) {
+			mean += sum[b] / count[b];
+			k++;
+		}
+	mean /= k ? (double)k : 1;
+	if (k < 2 || mean == 0)
+		return;
+	for (size_t b = 0; b < n; b++)
+		if (count[b])
+			ss += pow((sum[b] / count[b] - mean) / mean, 2);
+	h->v[i].ss += ss;
+	h->v[i].df += (double)(k - 1);
+}
+
+void dataset_history_add(struct dataset_history *h, const struct matrix *m)
+{
+	struct name_map boots = {0};
+	_cleanup_free_ uint32_t *boot = xcalloc(m->n_runs + 1, sizeof(*boot)), *count = NULL;
+	_cleanup_free_ double *sum = NULL;
+
+	for (size_t r = 0; r < m->n_runs; r++)
+		boot[r] = (uint32_t)name_map_add(&boots, m->boot[r]);
+	count = xcalloc(boots.n + 1, sizeof(*count));
+	sum = xcalloc(boots.n + 1, sizeof(*sum));
+	for (size_t i = 0; i < m->n_metrics; i++) {
+		memset(count, 0, boots.n * sizeof(*count));
+		memset(sum, 0, boots.n * sizeof(*sum));
+		for (size_t r = 0; r < m->n_runs; r++) {
+			double v = m->v[i * m->n_runs + r];
+
+			if (isnan(v) || !streq(m->verdict[r], "ok"))
+				continue;
+			sum[boot[r]] += v;
+			count[boot[r]]++;
+		}
+		add_spread(h, m->metric[i].name, sum, count, boots.n);
+	}
+	name_map_release(&boots);
+}
+
+void dataset_history_apply(struct dataset_history *h, struct dataset *d)
+{
+	for (size_t i = 0; h->names.n && i < d->n_metrics; i++) {
+		size_t at = name_map_add(&h->names, d->metric[i].name);
+
+		if (at >= h->cap || !(h->v[at].df > 0) || !(h->v[at].ss > 0))
+			continue;
+		d->metric[i].prior_sd = sqrt(h->v[at].ss / h->v[at].df);
+		d->metric[i].prior_df = MIN(30, h->v[at].df / 2);
+	}
+}
+
+void dataset_history_release(struct dataset_history *h)
+{
+	name_map_release(&h->names);
+	free(h->v);
+	*h = (struct dataset_history){0};
 }
 
 void dataset_release(struct dataset *d)

@@ -9,8 +9,8 @@
  *	cmp_run(&cfg, d.metric, d.n_metrics, &result);          the result borrows the names: release it first
  *	dataset_release(&d);
  */
-#ifndef KPB_BOT_DATASET_H
-#define KPB_BOT_DATASET_H
+#ifndef KPB_REPORTERS_DATASET_H
+#define KPB_REPORTERS_DATASET_H
 #include "bisect/compare.h"
 #include "db/store.h"
 
@@ -20,7 +20,7 @@ struct dataset_build {
 	size_t n_runs;
 	char **run_name;
 	uint32_t *boot;                 /* per run */
-	uint32_t *all_boot;             /* per run of any verdict (database only) */
+	uint32_t *all_boot; size_t n_all; /* runs whatever their verdict (database only) */
 	struct series *series; size_t n_series, cap_series;
 };
 struct dataset {
@@ -41,8 +41,15 @@ int dataset_add_matrix(struct dataset *d, const char *name, const char *subject,
 int dataset_finish(struct dataset *d, const struct strv *globs);
 void dataset_release(struct dataset *d);
 
-/* A map from text to 0, 1, 2 ... in the order of first use. */
+/* The spread that metrics had in other builds: variances of boots around their build's mean, relative to it. */
 struct name_map { char **name; size_t n, cap; uint32_t *slot; size_t n_slots; };
+struct dataset_history { struct name_map names; struct { double ss, df; } *v; size_t cap; };
+void dataset_history_add(struct dataset_history *h, const struct matrix *m);
+/* Becomes the prior of the metrics: half of its degrees of freedom (spreads drift), at most 30. */
+void dataset_history_apply(struct dataset_history *h, struct dataset *d);
+void dataset_history_release(struct dataset_history *h);
+
+/* A map from text to 0, 1, 2 ... in the order of first use. */
 size_t name_map_add(struct name_map *m, const char *name);
 void name_map_release(struct name_map *m);
 

@@ -1,0 +1,388 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/compare-view.h"
+
+#include "kernels/tree.h"
+
+#include <json-c/json.h>
+
+enum { SHOWN_DIGITS = 12 };     /* of an object id in heads of columns */
+
+/* ---- where ---- */
+
+char *view_subject(const struct config *c, const char *tree, const char *oid)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/trees/%s.git", c->state_dir, tree);
+	struct commit_info info = {0};
+	char *subject;
+
+	if (access(dir, R_OK) < 0 || tree_commit(dir, oid, &info) < 0)
+		return NULL;
+	subject = TAKE_PTR(info.subject);
+	commit_info_release(&info);
+	return subject;
+}
+
+static void add_axis(struct view *v, const char *key, const char *value)
+{
+	char *text;
+
+	if (!value || !*value)
+		return;
+	for (size_t i = 0; i < v->n_axes; i++)
+		if (streq(v->axis[i].key, key))
+			return;
+	text = xstrdup(value);
+	for (char *p = text; *p; p++)   /* '/' parts the axes */
+		*p = *p == '/' ? '-' : *p;
+	v->axis = xrealloc_array(v->axis, v->n_axes + 1, sizeof(*v->axis));
+	v->axis[v->n_axes++] = (struct lkp_axis){xstrdup(key), text};
+}
+
+int view_place(struct store *s, const struct db_measured *m, struct view *v)
+{
+	struct db_job job = {0};
+	struct json_object *params;
+	int r = store_job_get(s, m->job, &job);
+
+	if (r < 0)
+		return r;
+	v->tree = xstrdup(m->tree);
+	v->kconfig = xstrdup(m->kconfig);
+	v->job = xstrdup(m->job);
+	v->job_name = xstrdup(m->job_name);
+	v->machine = xstrdup(m->tbox_group);
+	add_axis(v, "kconfig", m->kconfig);
+	add_axis(v, "tbox_group", m->tbox_group);
+	params = json_tokener_parse(job.params ? job.params : "{}");
+	if (json_object_is_type(params, json_type_object)) {
+		json_object_object_foreach(params, key, val)
+			add_axis(v, key, val ? json_object_get_string(val) : "");
+	}
+	add_axis(v, "testcase", job.program);
+	json_object_put(params);
+	db_job_release(&job);
+	return 0;
+}
+
+void view_release(struct view *v)
+{
+	for (size_t i = 0; i < v->n_axes; i++) {
+		free((char *)v->axis[i].key);
+		free((char *)v->axis[i].value);
+	}
+	free(v->axis);
+	free(v->tree);
+	free(v->kconfig);
+	free(v->job);
+	free(v->job_name);
+	free(v->machine);
+}
+
+/* ---- LKP's text ---- */
+
+static int written(FILE *out)
+{
+	return fflush(out) != 0 || ferror(out) ? err_set(-EIO, "cannot write the output: %s", strerror(errno)) : 0;
+}
+
+int view_lkp(const struct view *v, FILE *out)
+{
+	_cleanup_free_ struct lkp_column *col = xcalloc(v->d->n_builds, sizeof(*col));
+	_cleanup_buf_ struct buf b = {0};
+	int r;
+
+	for (size_t i = 0; i < v->d->n_builds; i++)
+		col[i] = (struct lkp_column){v->d->build[i].name, v->d->build[i].subject};
+	r = lkp_table(v->r, col, v->d->n_builds, v->axis, v->n_axes, v->all, &b);
+	if (r < 0)
+		return r;
+	fwrite(buf_str(&b), 1, b.len, out);
+	return written(out);
+}
+
+/* ---- table ---- */
+
+static bool shown(const struct view *v, const struct cmp_row *row)
+{
+	for (size_t b = 1; b < v->r->n_builds; b++)
+		if (cmp_is_change(row->delta[b].verdict))
+			return true;
+	return v->all;
+}
+
+/* Effects are stored as fractions, but for shares as points; both are shown times 100 or as they are. */
+static double shown_effect(const struct cmp_delta *d, double x) { return d->points ? x : 100 * x; }
+
+/* "A", "B", ... where there are several builds: files and commits may have long names. */
+static char *column_name(const char *what, size_t b, size_t n) { return n > 2 ? xasprintf("%s.%c", what, (char)('A' + b)) : xstrdup(what); }
+
+static void add_column(struct table *t, const char *what, size_t b, size_t n, bool right)
+{
+	_cleanup_free_ char *name = column_name(what, b, n);
+
+	table_column(t, name, right);
+}
+
+static void add_short(struct table *t, size_t col, double v, enum table_form form, const char *fmt)
+{
+	_cleanup_free_ char *text = NULL;
+
+	if (form != TABLE_TERM) {
+		table_num(t, col, v);
+		return;
+	}
+	if (isnan(v))
+		return;
+	text = xasprintf(fmt, v);
+	table_text(t, col, text);
+}
+
+static void fill_delta(struct table *t, size_t col, const struct cmp_delta *d, enum table_form form)
+{
+	double lo = shown_effect(d, d->lo), hi = shown_effect(d, d->hi);
+
+	add_short(t, col, d->q, form, "%.2g");
+	add_short(t, col + 1, shown_effect(d, d->effect), form, d->points ? "%+.2f" : "%+.2f%%");
+	if (form == TABLE_TERM) {
+		_cleanup_free_ char *text = isnan(lo) ? NULL : xasprintf("%+.2f .. %+.2f", lo, hi);
+
+		table_text(t, col + 2, text);
+		table_text(t, col + 3, cmp_verdict_name(d->verdict));
+	} else {
+		table_num(t, col + 2, lo);
+		table_num(t, col + 3, hi);
+		table_text(t, col + 4, cmp_verdict_name(d->verdict));
+	}
+}
+
+static void table_heads(struct table *t, size_t N, enum table_form form)
+{
+	table_column(t, "metric", false);
+	for (size_t b = 0; b < N; b++) {
+		_cleanup_free_ char *mean = xasprintf("mean.%c", (char)('A' + b)), *sd = xasprintf("stddev%%.%c", (char)('A' + b)),
+				    *n = xasprintf("n.%c", (char)('A' + b));
+
+		table_column(t, mean, true);
+		table_column(t, sd, true);
+		table_column(t, n, true);
+	}
+	for (size_t b = 1; b < N; b++) {
+		add_column(t, "q", b, N, true);
+		add_column(t, "effect", b, N, true);
+		if (form == TABLE_TERM) {
+			add_column(t, "interval", b, N, true);
+		} else {
+			add_column(t, "interval_low", b, N, true);
+			add_column(t, "interval_high", b, N, true);
+		}
+		add_column(t, "verdict", b, N, false);
+	}
+}
+
+static void legend(const struct view *v, FILE *out)
+{
+	for (size_t b = 0; b < v->d->n_builds; b++) {
+		_cleanup_free_ char *name = term_safe(v->d->build[b].name),
+				    *subject = term_safe(v->d->build[b].subject ? v->d->build[b].subject : "");
+		bool commit = v->job != NULL;
+
+		fprintf(out, "%c: %.*s%s%s\n", (char)('A' + b), commit ? SHOWN_DIGITS : INT_MAX, name, *subject ? "  " : "", subject);
+	}
+	if (v->job)
+		fprintf(out, "tree %s, kconfig %s, job %s, machine %s\n", v->tree, v->kconfig, v->job_name, v->machine);
+	fprintf(out, "%zu of %zu metrics changed, of these at most %.3g%% by chance", v->r->changed, v->r->n_rows, 100 * v->cfg->fdr);
+	if (isfinite(v->r->between_share))
+		fprintf(out, "; %.0f%% of the spread is between boots", 100 * v->r->between_share);
+	fputs("\n\n", out);
+}
+
+int view_table(const struct view *v, enum table_form form, FILE *out)
+{
+	_cleanup_table_ struct table t = {0};
+	size_t N = v->r->n_builds, wide = form == TABLE_TERM ? 4 : 5;
+
+	table_heads(&t, N, form);
+	for (size_t i = 0; i < v->r->n_rows; i++) {
+		const struct cmp_row *row = &v->r->row[i];
+
+		if (!shown(v, row))
+			continue;
+		table_row(&t);
+		table_text(&t, 0, row->name);
+		for (size_t b = 0; b < N; b++) {
+			add_short(&t, 1 + 3 * b, row->side[b].mean, form, "%.6g");
+			add_short(&t, 2 + 3 * b, row->side[b].stddev_pct, form, "%.1f");
+			table_int(&t, 3 + 3 * b, (int64_t)row->side[b].boots);
+		}
+		for (size_t b = 1; b < N; b++)
+			fill_delta(&t, 1 + 3 * N + wide * (b - 1), &row->delta[b], form);
+	}
+	if (form == TABLE_TERM)
+		legend(v, out);
+	return table_print(&t, form, out);
+}
+
+/* ---- JSON ---- */
+
+typedef struct json_object json;
+
+static json *number(double x)
+{
+	char text[40];
+
+	if (!isfinite(x) || fabs(x) > 1e90)     /* 1e-100 stands for 0 in LKP's change */
+		return NULL;
+	snprintf(text, sizeof(text), "%.12g", x);
+	return json_object_new_double_s(x, text);
+}
+
+static void add(json *o, const char *key, json *val) { json_object_object_add(o, key, val); }
+
+static json *delta_field(const struct cmp_delta *d, int what)
+{
+	json *pair;
+
+	switch (what) {
+	case 0: return number(d->change);
+	case 1: return number(d->q);
+	case 2: return number(d->p);
+	case 3: return number(shown_effect(d, d->effect));
+	case 4:
+		pair = json_object_new_array();
+		json_object_array_add(pair, number(shown_effect(d, d->lo)));
+		json_object_array_add(pair, number(shown_effect(d, d->hi)));
+		return pair;
+	default: return json_object_new_string(cmp_verdict_name(d->verdict));
+	}
+}
+
+/* Against the first build: the value itself for two builds, else a list. */
+static void add_deltas(json *o, const struct cmp_row *row, size_t N)
+{
+	static const char *const keys[] = {"change", "q", "p", "effect", "interval", "verdict"};
+
+	for (int k = 0; k < (int)ARRAY_SIZE(keys); k++) {
+		json *list;
+
+		if (N == 2) {
+			add(o, keys[k], delta_field(&row->delta[1], k));
+			continue;
+		}
+		list = json_object_new_array();
+		for (size_t b = 1; b < N; b++)
+			json_object_array_add(list, delta_field(&row->delta[b], k));
+		add(o, keys[k], list);
+	}
+}
+
+static json *row_object(const struct cmp_row *row, size_t N)
+{
+	json *o = json_object_new_object(), *mean = json_object_new_array(), *sd = json_object_new_array(),
+	     *n = json_object_new_array(), *boots = json_object_new_array();
+
+	for (size_t b = 0; b < N; b++) {
+		json_object_array_add(mean, number(row->side[b].mean));
+		json_object_array_add(sd, number(row->side[b].stddev_pct));
+		json_object_array_add(n, json_object_new_int64((int64_t)row->side[b].runs));
+		json_object_array_add(boots, json_object_new_int64((int64_t)row->side[b].boots));
+	}
+	add(o, "metric", json_object_new_string(row->name));
+	add(o, "mean", mean);
+	add(o, "stddev_pct", sd);
+	add(o, "n", n);
+	add(o, "boots", boots);
+	add(o, "unit", json_object_new_string(row->fail || metric_is_points(row->name) ? "points" : "percent"));
+	add_deltas(o, row, N);
+	return o;
+}
+
+static json *text_or_null(const char *s) { return s ? json_object_new_string(s) : NULL; }
+
+int view_json(const struct view *v, FILE *out)
+{
+	json *o = json_object_new_object(), *builds = json_object_new_array(), *rows = json_object_new_array();
+
+	for (size_t b = 0; b < v->d->n_builds; b++) {
+		json *x = json_object_new_object();
+
+		add(x, v->job ? "commit" : "file", json_object_new_string(v->d->build[b].name));
+		add(x, "subject", text_or_null(v->d->build[b].subject));
+		add(x, "runs", json_object_new_int64((int64_t)v->d->build[b].n_runs));
+		json_object_array_add(builds, x);
+	}
+	for (size_t i = 0; i < v->r->n_rows; i++)
+		if (shown(v, &v->r->row[i]))
+			json_object_array_add(rows, row_object(&v->r->row[i], v->r->n_builds));
+	add(o, "builds", builds);
+	add(o, "tree", text_or_null(v->tree));
+	add(o, "kconfig", text_or_null(v->kconfig));
+	add(o, "job", text_or_null(v->job_name));
+	add(o, "job_id", text_or_null(v->job));
+	add(o, "machine", text_or_null(v->machine));
+	add(o, "rule", json_object_new_string(v->cfg->rule == CMP_LKP ? "lkp" : "moderated"));
+	add(o, "fdr", number(v->cfg->fdr));
+	add(o, "confidence", number(v->cfg->confidence));
+	add(o, "between_boot_share", number(v->r->between_share));
+	add(o, "metrics", json_object_new_int64((int64_t)v->r->n_rows));
+	add(o, "changed", json_object_new_int64((int64_t)v->r->changed));
+	add(o, "rows", rows);
+	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+	return written(out);
+}
+
+/* ---- every run ---- */
+
+static void runs_row(struct table *t, const struct view *v, size_t b, const char *what)
+{
+	_cleanup_free_ char *name = xasprintf("%.*s", v->job ? SHOWN_DIGITS : INT_MAX, v->d->build[b].name);
+
+	table_row(t);
+	table_text(t, 0, name);
+	table_text(t, 1, what);
+}
+
+static void runs_of_build(struct table *t, const struct view *v, const size_t *col, size_t n, size_t b, enum table_form form)
+{
+	for (size_t i = 0; i < v->d->build[b].n_runs; i++) {
+		_cleanup_free_ char *what = xasprintf("Run %zu", i + 1);
+
+		runs_row(t, v, b, what);
+		for (size_t k = 0; k < n; k++)
+			if (i < v->d->metric[col[k]].n[b])
+				add_short(t, 2 + k, v->d->metric[col[k]].value[b][i], form, "%.10g");
+	}
+	runs_row(t, v, b, "Average");
+	for (size_t k = 0; k < n; k++)
+		add_short(t, 2 + k, v->r->row[col[k]].side[b].mean, form, "%.8g");
+	if (!b)
+		return;
+	runs_row(t, v, b, "Delta");
+	for (size_t k = 0; k < n; k++)
+		add_short(t, 2 + k, v->r->row[col[k]].delta[b].change, form,
+			  v->r->row[col[k]].delta[b].points ? "%+.2f" : "%+.2f%%");
+}
+
+/* Metrics are columns: the program's own where there are any, since a screen holds few. */
+int view_runs(const struct view *v, enum table_form form, FILE *out)
+{
+	_cleanup_table_ struct table t = {0};
+	_cleanup_free_ size_t *col = xcalloc(v->r->n_rows + 1, sizeof(*col));
+	size_t n = 0, programs = 0;
+
+	for (size_t i = 0; i < v->r->n_rows; i++)
+		programs += metric_is_program(v->r->row[i].name) && !v->r->row[i].fail;
+	table_column(&t, v->job ? "commit" : "file", false);
+	table_column(&t, "", false);
+	for (size_t i = 0; i < v->r->n_rows; i++) {
+		const struct cmp_row *row = &v->r->row[i];
+
+		if (row->fail || (programs && !metric_is_program(row->name)))
+			continue;
+		col[n++] = i;
+		table_column(&t, row->name, true);
+	}
+	for (size_t b = 0; b < v->d->n_builds; b++)
+		runs_of_build(&t, v, col, n, b, form);
+	return table_print(&t, form, out);
+}

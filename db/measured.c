@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "db/internal.h"
+
+void db_measured_release(struct db_measured *m)
+{
+	free(m->tree);
+	free(m->kconfig);
+	free(m->job);
+	free(m->job_name);
+	free(m->tbox_group);
+	*m = (struct db_measured){0};
+}
+
+int store_measured(struct store *s, const char *commit, struct db_measured **ret, size_t *ret_n)
+{
+	struct db_measured *list = NULL;
+	size_t n = 0, cap = 0;
+	sqlite3_stmt *st;
+	int r = stmt_get(s,
+			 "SELECT build.id, tree.name, kconfig, job.id, job.name, tbox_group, sum(verdict = 'ok') FROM build "
+			 "JOIN tree ON tree.id = build.tree JOIN run ON run.build = build.id JOIN job ON job.id = run.job "
+			 "JOIN machine ON machine.id = run.machine WHERE commit_oid = ? "
+			 "GROUP BY build.id, job.id, tbox_group ORDER BY tree.name, kconfig, job.name, job.id, tbox_group",
+			 ARGS(TEXT(commit)), &st);
+
+	if (r < 0)
+		return r;
+	while ((r = stmt_step(s, st)) > 0) {
+		GROW(list, n, cap);
+		list[n++] = (struct db_measured){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 6), column_text(st, 1),
+						 column_text(st, 2), column_text(st, 3), column_text(st, 4), column_text(st, 5)};
+	}
+	stmt_put(s, st);
+	if (r < 0) {
+		DB_LIST_RELEASE(list, n, db_measured_release);
+		return r;
+	}
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}
+
+int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret, size_t *ret_n)
+{
+	int64_t *list = xcalloc(limit + 1, sizeof(*list));
+	size_t n = 0;
+	sqlite3_stmt *st;
+	int r = stmt_get(s,
+			 "SELECT build FROM run WHERE job = ?1 AND verdict = 'ok' AND machine IN (SELECT id FROM machine "
+			 "WHERE tbox_group = ?2) GROUP BY build HAVING count(DISTINCT boot) > 1 ORDER BY max(id) DESC LIMIT ?3",
+			 ARGS(TEXT(job), TEXT(tbox_group), INT(limit)), &st);
+
+	if (r >= 0) {
+		while (n < limit && (r = stmt_step(s, st)) > 0)
+			list[n++] = sqlite3_column_int64(st, 0);
+		stmt_put(s, st);
+	}
+	if (r < 0) {
+		free(list);
+		return r;
+	}
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}
