@@ -1,0 +1,272 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* job.c - one expanded job: its identity, its KPIs, its needs. */
+#include "jobs/program.h"
+#include "lib/fs.h"
+
+#include <json-c/json.h>
+
+void job_release(struct job *j)
+{
+	for (size_t i = 0; i < j->n_params; i++) {
+		free(j->param[i].key);
+		free(j->param[i].value);
+	}
+	free(j->param);
+	strv_release(&j->monitors);
+	free(j->name);
+	free(j->file);
+	free(j->suite);
+	free(j->testcase);
+	free(j->category);
+	free(j->program);
+	free(j->canonical);
+	free(j->id);
+	*j = (struct job){0};
+}
+
+void job_list_release(struct job_list *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		job_release(&l->v[i]);
+	free(l->v);
+	*l = (struct job_list){0};
+}
+
+const char *job_param(const struct job *j, const char *key)
+{
+	for (size_t i = 0; i < j->n_params; i++)
+		if (!strcmp(j->param[i].key, key))
+			return j->param[i].value;
+	return NULL;
+}
+
+void job_add_param(struct job *j, const char *key, const char *value)
+{
+	GROW(j->param, j->n_params, j->cap_params);
+	j->param[j->n_params++] = (struct job_param){xstrdup(key), xstrdup(value)};
+}
+
+const char *job_value(const struct job *j, const struct program_def *d, const char *key)
+{
+	const char *v = job_param(j, key);
+	const struct param_def *p = v ? NULL : program_def_param(d, key);
+
+	return v ? v : p && p->dflt ? p->dflt : "";
+}
+
+char *job_pattern(const struct job *j, const struct program_def *d, const char *pattern)
+{
+	struct buf b = {0};
+	const char *end;
+
+	for (const char *p = pattern; *p; p++) {
+		if (*p == '{' && (end = strchr(p, '}'))) {
+			_cleanup_free_ char *key = xstrndup(p + 1, end - p - 1);
+
+			buf_adds(&b, job_value(j, d, key));
+			p = end;
+		} else {
+			buf_addc(&b, *p);
+		}
+	}
+	return buf_take(&b);
+}
+
+/* ---- identity ---- */
+
+static int by_key(const void *a, const void *b)
+{
+	return strcmp((*(const struct job_param *const *)a)->key, (*(const struct job_param *const *)b)->key);
+}
+
+/* {"monitors":[...],"params":{...},"program":"..."}, all sorted. A parameter that says what is the default anyway is left
+ * out, so that neither writing it down nor a later new parameter changes the identity. */
+static char *canonical_form(const struct job *j, const struct program_def *d)
+{
+	struct json_object *top = json_object_new_object(), *params = json_object_new_object();
+	struct json_object *mon = json_object_new_array();
+	const struct job_param **v = xcalloc(j->n_params + 1, sizeof(*v));
+	_cleanup_strv_ struct strv names = {0};
+	char *text;
+
+	for (size_t i = 0; i < j->n_params; i++)
+		v[i] = &j->param[i];
+	qsort(v, j->n_params, sizeof(*v), by_key);
+	for (size_t i = 0; i < j->n_params; i++) {
+		const struct param_def *p = program_def_param(d, v[i]->key);
+
+		if (!p || !streq(p->dflt, v[i]->value))
+			json_object_object_add(params, v[i]->key, json_object_new_string(v[i]->value));
+	}
+	for (size_t i = 0; i < j->monitors.n; i++)
+		strv_add(&names, j->monitors.v[i]);
+	strv_sort_uniq(&names);
+	for (size_t i = 0; i < names.n; i++)
+		json_object_array_add(mon, json_object_new_string(names.v[i]));
+	json_object_object_add(top, "monitors", mon);
+	json_object_object_add(top, "params", params);
+	json_object_object_add(top, "program", json_object_new_string(j->program));
+	text = xstrdup(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(top);
+	free(v);
+	return text;
+}
+
+/* Generous: the machine may be an emulated one whose second takes several of ours. */
+static double time_limit(const struct job *j, const struct program_def *d)
+{
+	double total = d->time_limit_s, s;
+
+	for (size_t i = 0; i < d->n_params; i++)
+		if (d->param[i].kind == PARAM_SECONDS && parse_seconds(job_value(j, d, d->param[i].name), &s) == 0)
+			total += 4 * s;
+	return total;
+}
+
+int job_finish(struct job *j)
+{
+	const struct program_def *d;
+	char hex[SHA256_HEX];
+	int r = program_def_get(j->program, &d);
+
+	if (r < 0)
+		return r;
+	free(j->canonical);
+	free(j->id);
+	j->canonical = canonical_form(j, d);
+	sha256_hex(j->canonical, strlen(j->canonical), hex);
+	j->id = xstrndup(hex, 16);
+	if (!(j->time_limit_s > 0))
+		j->time_limit_s = time_limit(j, d);
+	return 0;
+}
+
+static int read_canonical(struct json_object *top, struct job *j)
+{
+	struct json_object *program, *params, *mon, *one;
+	const struct program_def *d;
+	int r;
+
+	if (!json_object_object_get_ex(top, "program", &program) || !json_object_is_type(program, json_type_string) ||
+	    !json_object_object_get_ex(top, "params", &params) || !json_object_is_type(params, json_type_object) ||
+	    !json_object_object_get_ex(top, "monitors", &mon) || !json_object_is_type(mon, json_type_array))
+		return err_set(-EINVAL, "a stored job must hold 'program', 'params' and 'monitors'");
+	j->program = xstrdup(json_object_get_string(program));
+	r = program_def_get(j->program, &d);
+	if (r < 0)
+		return r;
+	json_object_object_foreach(params, key, val) {
+		const struct param_def *p = program_def_param(d, key);
+		const char *text = json_object_get_string(val);
+
+		p = p ? p : common_param(key);
+		if (!p || !text)
+			return err_set(-EINVAL, "program '%s' has no parameter '%s'", j->program, key);
+		r = param_check(p, text);
+		if (r < 0)
+			return r;
+		job_add_param(j, key, text);
+	}
+	for (size_t i = 0; i < json_object_array_length(mon); i++) {
+		one = json_object_array_get_idx(mon, i);
+		r = json_object_is_type(one, json_type_string) ? monitor_def_get(json_object_get_string(one), &d)
+							       : err_set(-EINVAL, "a monitor must be a text");
+		if (r < 0)
+			return r;
+		strv_add(&j->monitors, json_object_get_string(one));
+	}
+	return 0;
+}
+
+int job_from_canonical(const char *name, const char *canonical_json, struct job *ret)
+{
+	struct json_object *top = json_tokener_parse(canonical_json ? canonical_json : "");
+	struct job j = {.name = xstrdup(name)};
+	int r = json_object_is_type(top, json_type_object) ? read_canonical(top, &j)
+							   : err_set(-EINVAL, "not a JSON object");
+
+	json_object_put(top);
+	if (r == 0)
+		r = job_finish(&j);
+	if (r < 0) {
+		job_release(&j);
+		return err_prefix(r, "stored job '%s': ", name ? name : "");
+	}
+	*ret = j;
+	return 0;
+}
+
+int job_to_db(const struct job *j, struct db_job *ret)
+{
+	struct json_object *params = json_object_new_object();
+	_cleanup_buf_ struct buf script = {0};
+	int r = job_render(j, &script);
+
+	if (r == 0) {
+		for (size_t i = 0; i < j->n_params; i++)
+			json_object_object_add(params, j->param[i].key, json_object_new_string(j->param[i].value));
+		*ret = (struct db_job){
+			.id = xstrdup(j->id), .name = xstrdup(j->name), .program = xstrdup(j->program),
+			.canonical = xstrdup(j->canonical), .script = buf_take(&script),
+			.params = xstrdup(json_object_to_json_string_ext(params, JSON_C_TO_STRING_PLAIN |
+									 JSON_C_TO_STRING_NOSLASHESCAPE)),
+		};
+	}
+	json_object_put(params);
+	return r;
+}
+
+/* ---- KPIs and needs ---- */
+
+const char *const *job_kpis(const struct job *j)
+{
+	const struct program_def *d;
+	const char *list[16];
+	size_t n = 0;
+
+	if (program_def_get(j->program, &d) < 0)
+		return intern_list(NULL, 0);
+	for (size_t i = 0; i < d->n_kpis && n < ARRAY_SIZE(list); i++) {
+		_cleanup_free_ char *metric = job_pattern(j, d, d->kpi[i].metric);
+
+		list[n++] = intern(metric);
+	}
+	return intern_list(list, n);
+}
+
+double job_kpi_threshold(const struct job *j, const char *metric)
+{
+	const struct program_def *d;
+
+	if (program_def_get(j->program, &d) < 0)
+		return 0.002;
+	for (size_t i = 0; i < d->n_kpis; i++) {
+		_cleanup_free_ char *name = job_pattern(j, d, d->kpi[i].metric);
+
+		if (!strcmp(name, metric))
+			return d->kpi[i].threshold;
+	}
+	return 0.002;
+}
+
+int job_needs(const struct job *j, struct strv *ret_packages, struct strv *ret_programs)
+{
+	_cleanup_strv_ struct strv packages = {0}, programs = {0};
+	const struct program_def *d;
+	int r = program_def_get(j->program, &d);
+
+	for (size_t i = 0; r == 0; i++) {
+		strv_addv(&packages, (const char *const *)d->packages.v);
+		strv_addv(&programs, (const char *const *)d->programs.v);
+		if (i == j->monitors.n)
+			break;
+		r = monitor_def_get(j->monitors.v[i], &d);
+	}
+	if (r < 0)
+		return r;
+	strv_sort_uniq(&packages);
+	strv_sort_uniq(&programs);
+	strv_addv(ret_packages, (const char *const *)packages.v);
+	strv_addv(ret_programs, (const char *const *)programs.v);
+	return 0;
+}

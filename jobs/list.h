@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * list.h - every program and monitor there is, one row each: JOB_PROGRAM(x) stands for `const struct program_ops
+ * program_x` in programs/NAME/parse.c, JOB_MONITOR(x) for `monitor_x` in monitors/NAME/parse.c. tools/new-job adds rows.
+ */
+JOB_PROGRAM(command)
+JOB_PROGRAM(stress_ng)
+JOB_MONITOR(perf_stat)
+JOB_MONITOR(time)
+JOB_MONITOR(vmstat)
