@@ -38,7 +38,6 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 	};
 	int r;
 
-	argc--, argv++;
 	r = verb_options(&verb_query, &argc, &argv, opts, c);
 	if (r >= 0)
 		return r;

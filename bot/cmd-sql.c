@@ -9,7 +9,6 @@ static int cmd_sql(int argc, char **argv, struct ctx *c)
 	_cleanup_table_ struct table t = {0};
 	int r;
 
-	argc--, argv++;
 	r = verb_options(&verb_sql, &argc, &argv, opts, c);
 	if (r >= 0)
 		return r;

@@ -3,9 +3,25 @@
 
 /* ---- errors ---- */
 
+/* What the system said to the last failed write: to the log, or else to the file itself. */
+static int last_errno(struct store *s)
+{
+	static const int which[] = {SQLITE_FCNTL_JOURNAL_POINTER, SQLITE_FCNTL_FILE_POINTER};
+	int e = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(which) && !e; i++) {
+		sqlite3_file *f = NULL;
+
+		sqlite3_file_control(s->db, "main", which[i], &f);
+		if (f && f->pMethods)
+			f->pMethods->xFileControl(f, SQLITE_FCNTL_LAST_ERRNO, &e);
+	}
+	return e;
+}
+
 static int io_error(struct store *s, int code)
 {
-	int e = sqlite3_system_errno(s->db);
+	int e = code == SQLITE_FULL ? 0 : sqlite3_system_errno(s->db) ?: last_errno(s);
 
 	if (code == SQLITE_FULL || e == ENOSPC || e == EFBIG || e == EDQUOT)
 		return err_set(-ENOSPC, "no space left for '%s' (%s); nothing of this step was stored", s->path,

@@ -71,16 +71,15 @@ static int set_wal(struct store *s)
 static int open_read_only(struct store *s)
 {
 	_cleanup_free_ char *uri = immutable_uri(s->path), *wal = xasprintf("%s-wal", s->path);
-	int rc;
+	int r;
 
 	if (!fs_exists(s->path))
 		return err_set(-ENOENT, "no database '%s' yet; the daemon and each verb that stores something make it", s->path);
-	rc = connect_to(s, s->path, SQLITE_OPEN_READONLY);
-	if (rc < 0)
-		return rc;
-	rc = sqlite3_exec(s->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL);
-	if (((rc & 0xff) != SQLITE_CANTOPEN && (rc & 0xff) != SQLITE_READONLY) || fs_size(wal) > 0)
-		return rc == SQLITE_OK ? 0 : db_error(s);
+	r = connect_to(s, s->path, SQLITE_OPEN_READONLY);
+	if (r >= 0 && sqlite3_exec(s->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK)
+		r = db_error(s);
+	if (r >= 0 || (sqlite3_errcode(s->db) & 0xff) == SQLITE_NOTADB || access(s->path, R_OK) < 0 || fs_size(wal) > 0)
+		return r;
 	sqlite3_close(s->db);
 	return connect_to(s, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }

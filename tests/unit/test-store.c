@@ -1,0 +1,944 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The store: every kind of row there and back, tasks between processes, crashes, a full disk. */
+#include "db/internal.h"
+#include "lib/fs.h"
+#include "tests/tap.h"
+
+#include <sched.h>
+#include <signal.h>
+#include <sys/mount.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+
+#define NASTY "O'Hara \"x\"; DROP TABLE run; -- \xc3\xa4\xe2\x82\xac\xf0\x9f\x90\xa7\n\t%s ,"
+static char dir[] = "/tmp/kperfbot-store-XXXXXX";
+
+static char *in_dir(const char *name) { return xasprintf("%s/%s", dir, name); }
+
+static struct store *fresh(const char *name)
+{
+	_cleanup_free_ char *path = in_dir(name);
+	struct store *s = NULL;
+
+	if (store_open(path, false, &s) < 0)
+		printf("Bail out! %s\n", err_msg());
+	return s;
+}
+
+static const char *oid(int n)
+{
+	static char ring[4][41];
+	static int k;
+
+	snprintf(ring[k = (k + 1) % 4], 41, "%08xdeadbeefdeadbeefdeadbeefdeadbeef", n);
+	return ring[k];
+}
+
+/* A tree, a machine, a job, a build: what a run needs. */
+static int64_t basics(struct store *s)
+{
+	struct db_tree t = {.name = (char *)"net-next", .url = (char *)"git://example.org/net-next", .enabled = true};
+	struct db_machine m = {.name = (char *)"vm1", .driver = (char *)"qemu", .tbox_group = (char *)"qemu-2c"};
+	struct db_job j = {(char *)"0123456789abcdef", (char *)"stress-ng-sockfd", (char *)"stress-ng", (char *)"{}", (char *)"{}",
+			   (char *)"#!/bin/sh\n"};
+	struct db_build b = {.commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = (char *)"ok", .seconds = 10};
+	int64_t id = 0;
+
+	if (store_tree_put(s, &t, &b.tree) < 0 || store_machine_put(s, &m, NULL) < 0 || store_job_put(s, &j) < 0 ||
+	    store_build_put(s, &b, &id) < 0)
+		printf("Bail out! %s\n", err_msg());
+	return id;
+}
+
+static struct db_run a_run(int64_t build)
+{
+	return (struct db_run){.build = build, .machine = 1, .job = (char *)"0123456789abcdef", .boot = (char *)"b1",
+			       .verdict = (char *)"ok", .seconds = 5, .boot_seconds = 2, .replicate = 1, .started = 1000000};
+}
+
+static void fill(struct metric_set *m, int n, double base)
+{
+	for (int i = 0; i < n; i++) {
+		_cleanup_free_ char *name = xasprintf("m.%04d", i);
+
+		GROW(m->v, m->n, m->cap); /* not metric_set_add(): that looks for the name each time */
+		m->v[m->n++] = (struct metric_value){TAKE_PTR(name), base + i, "n", 1, i == 0};
+	}
+}
+
+/* fork(), but never with -1: kill() takes that for everybody. */
+static pid_t spawn(void)
+{
+	pid_t pid;
+
+	fflush(stdout);
+	for (int i = 0; (pid = fork()) < 0 && i < 50; i++)
+		usleep(100000);
+	if (pid < 0) {
+		printf("Bail out! cannot fork: %s\n", strerror(errno));
+		exit(1);
+	}
+	return pid;
+}
+
+static int64_t count(struct store *s, const char *table)
+{
+	_cleanup_free_ char *sql = xasprintf("SELECT count(*) FROM %s", table);
+	int64_t n = -1;
+
+	db_scalar(s, &n, sql);
+	return n;
+}
+
+/* ---- rows ---- */
+
+static void test_trees(void)
+{
+	_cleanup_store_ struct store *s = fresh("trees.db");
+	struct db_tree t = {.name = (char *)NASTY, .url = (char *)"u1", .enabled = true}, got = {0}, *all;
+	struct db_branch *br;
+	int64_t id = 0, id2 = 0, b = 0;
+	size_t n;
+
+	is_int(store_tree_put(s, &t, &id), 0, "a tree with nasty text");
+	t.url = (char *)NASTY;
+	t.settings = (char *)"{\"a\": 1}";
+	is_int(store_tree_put(s, &t, &id2), 0, "the same name again");
+	is_int(id2, id, "updates the row");
+	is_int(store_tree_get(s, NASTY, &got), 0, "found by name");
+	is_str(got.url, NASTY, "text comes back as it was");
+	is_str(got.kind, "kernel", "default kind");
+	ok(got.enabled && !got.poll_error && !got.last_poll, "other fields");
+	db_tree_release(&got);
+	is_int(store_tree_polled(s, id, 5, 10, "down"), 0, "poll failed");
+	store_tree_polled(s, id, 6, 11, "down");
+	store_tree_by_id(s, id, &got);
+	ok(got.poll_failures == 2 && streq(got.poll_error, "down") && got.next_poll == 11, "failures are counted");
+	db_tree_release(&got);
+	store_tree_polled(s, id, 7, 12, NULL);
+	store_tree_by_id(s, id, &got);
+	ok(got.poll_failures == 0 && !got.poll_error, "and forgotten after a success");
+	db_tree_release(&got);
+
+	is_int(store_branch_head(s, id, "main", oid(1), false, &b), 1, "a new branch moved");
+	is_int(store_branch_head(s, id, "main", oid(1), false, NULL), 0, "the same head did not");
+	is_int(store_branch_head(s, id, "main", oid(2), true, &b), 1, "a forced one did");
+	is_int(store_branch_tested(s, b, oid(1)), 0, "tested");
+	is_int(store_branch_head(s, id, "main", NULL, false, NULL), 1, "deleted");
+	is_int(store_branches(s, id, &br, &n), 0, "branches");
+	ok(n == 1 && !br[0].head && streq(br[0].tested, oid(1)) && br[0].seen > 0, "deleted branch keeps what was tested");
+	DB_LIST_RELEASE(br, n, db_branch_release);
+	is_int(count(s, "head_event"), 3, "each move is kept");
+	is_int(store_branch_head(s, 77, "main", oid(1), false, NULL), -ENOENT, "no branch of a tree that is not there");
+	is_int(store_tree_remove(s, NASTY), 0, "remove");
+	is_int(store_tree_remove(s, NASTY), -ENOENT, "remove again");
+	is_int(count(s, "head_event"), 0, "its rows went too");
+	is_int(store_trees(s, &all, &n), 0, "no trees");
+	is_int(n, 0, "none");
+	free(all);
+}
+
+static void test_builds(void)
+{
+	_cleanup_store_ struct store *s = fresh("builds.db");
+	int64_t id = basics(s), id2 = 0;
+	struct db_build b = {.tree = 1, .commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = (char *)"broken",
+			     .error = (char *)NASTY, .seconds = NAN}, got = {0}, *all;
+	struct db_job j = {(char *)"fedcba9876543210", (char *)"stress-ng-sockfd", (char *)"p", (char *)"{}", (char *)"{}",
+			   (char *)NASTY}, gj = {0};
+	struct db_machine m = {.name = (char *)"vm1", .driver = (char *)"local", .tbox_group = (char *)"g2"}, gm = {0}, *ms;
+	size_t n;
+
+	is_near(store_build_cost(s, 1, "vm-min"), 10, 0, "cost of a build");
+	is_int(store_build_put(s, &b, &id2), 0, "the same build again");
+	is_int(id2, id, "keeps its id");
+	is_int(store_build_get(s, 1, oid(1), "vm-min", &got), 0, "found");
+	ok(streq(got.state, "broken") && streq(got.error, NASTY) && isnan(got.seconds) && !got.image_hash && got.time, "replaced");
+	db_build_release(&got);
+	ok(isnan(store_build_cost(s, 1, "vm-min")), "no cost known now");
+	is_int(store_build_get(s, 1, oid(9), "vm-min", &got), -ENOENT, "not there");
+	b.state = (char *)"great";
+	is_int(store_build_put(s, &b, NULL), -EINVAL, "a state that is none is refused");
+	is_int(store_builds(s, 1, NULL, &all, &n), 0, "list");
+	is_int(n, 1, "one");
+	DB_LIST_RELEASE(all, n, db_build_release);
+
+	is_int(store_job_put(s, &j), 0, "a job");
+	is_int(store_job_put(s, &j), 0, "twice is fine");
+	is_int(store_job_get(s, "stress-ng-sockfd", &gj), 0, "by name");
+	is_str(gj.id, j.id, "the newest of that name");
+	is_str(gj.script, NASTY, "its script");
+	db_job_release(&gj);
+	is_int(store_job_get(s, "0123456789abcdef", &gj), 0, "by id");
+	db_job_release(&gj);
+	is_int(store_job_get(s, "nope", &gj), -ENOENT, "no such job");
+
+	is_int(store_machine_state(s, 1, "suspect", 2, "hung"), 0, "a sick machine");
+	is_int(store_machine_put(s, &m, &id2), 0, "put again");
+	is_int(store_machine_get(s, "vm1", &gm), 0, "get");
+	ok(streq(gm.state, "suspect") && gm.failures == 2 && streq(gm.tbox_group, "g2") && streq(gm.note, "hung"), "keeps its state");
+	db_machine_release(&gm);
+	is_int(store_machine_state(s, 1, "tired", 0, NULL), -EINVAL, "no such state");
+	is_int(store_machines(s, &ms, &n), 0, "machines");
+	is_int(n, 1, "one machine");
+	DB_LIST_RELEASE(ms, n, db_machine_release);
+}
+
+static void test_sets(void)
+{
+	struct metric_set m = {0};
+
+	is_int(metric_set_add(&m, "a", 1, "ns", -1, false), 0, "add");
+	is_int(metric_set_add(&m, "b", 2, NULL, 0, true), 0, "add another");
+	is_int(metric_set_add(&m, "a", 3, "ns", -1, false), 0, "replace");
+	ok(m.n == 2 && metric_set_get(&m, "a")->value == 3 && !metric_set_get(&m, "c"), "get");
+	is_int(metric_set_add(&m, "c", NAN, "", 0, false), -EINVAL, "NaN is refused");
+	is_int(metric_set_add(&m, "c", INFINITY, "", 0, false), -EINVAL, "infinity too");
+	is_int(m.n, 2, "neither is left in it");
+	metric_set_release(&m);
+}
+
+static void test_runs(void)
+{
+	_cleanup_store_ struct store *s = fresh("runs.db");
+	int64_t build = basics(s), id = 0;
+	struct db_run run = a_run(build), got = {0}, *all;
+	struct metric_set m = {0}, few = {0};
+	struct metric_info info = {0};
+	struct sample sample = {0};
+	struct matrix mx = {0};
+	size_t n;
+
+	run.cause = (char *)NASTY;
+	fill(&m, 3000, 0.5);
+	is_int(store_run_put(s, &run, &m, &id), 0, "a run with 3000 values");
+	is_int(count(s, "value"), 3000, "all there");
+	is_int(store_run_by_id(s, id, &got), 0, "read back");
+	ok(streq(got.cause, NASTY) && got.seconds == 5 && got.started == 1000000 && got.task == 0, "its fields");
+	db_run_release(&got);
+
+	m.v[2999].value = NAN;
+	is_int(store_run_put(s, &run, &m, NULL), -EINVAL, "a bad last value fails the run");
+	ok(strstr(err_msg(), "m.2999"), "and is named: %s", err_msg());
+	m.v[2999].value = 7;
+	free(m.v[2999].name);
+	m.v[2999].name = xstrdup("m.0000");
+	is_int(store_run_put(s, &run, &m, NULL), -EEXIST, "a metric twice fails the run");
+	ok(count(s, "run") == 1 && count(s, "value") == 3000, "nothing of them was stored");
+	run.verdict = (char *)"fine";
+	is_int(store_run_put(s, &run, NULL, NULL), -EINVAL, "a verdict that is none");
+	run.verdict = (char *)"ok";
+	run.build = 99;
+	is_int(store_run_put(s, &run, NULL, NULL), -ENOENT, "a build that is not there");
+	run.build = build;
+
+	metric_set_add(&few, "m.0001", 100, "", 0, true);
+	metric_set_add(&few, "only.here", 0.1, "s", -1, false);
+	run.started = 500000;
+	run.boot = (char *)"b0";
+	is_int(store_run_put(s, &run, &few, NULL), 0, "an older run with few values");
+	run.verdict = (char *)"crashed";
+	run.started = 2000000;
+	is_int(store_run_put(s, &run, NULL, NULL), 0, "a run without values");
+	is_int(store_metric_info(s, "m.0001", &info), 0, "metric");
+	ok(streq(info.unit, "n") && info.direction == 1 && info.kpi, "knowledge of a metric only grows");
+	metric_info_release(&info);
+
+	is_int(store_runs(s, build, run.job, "qemu-2c", NULL, &all, &n), 0, "runs of the group");
+	ok(n == 3 && streq(all[0].boot, "b0") && streq(all[2].verdict, "crashed"), "three, oldest first");
+	DB_LIST_RELEASE(all, n, db_run_release);
+	is_int(store_runs(s, build, run.job, "other", NULL, &all, &n), 0, "runs of another group");
+	is_int(n, 0, "none");
+	free(all);
+	is_near(store_run_cost(s, run.job, "qemu-2c"), 7, 0, "cost of a run");
+	ok(isnan(store_run_cost(s, run.job, "other")), "no cost without runs");
+
+	is_int(store_sample(s, build, run.job, "qemu-2c", "m.0001", &sample), 0, "sample");
+	ok(sample.n == 2 && sample.value[0] == 100 && sample.value[1] == 1.5 && streq(sample.boot[0], "b0"), "oldest first");
+	sample_release(&sample);
+
+	is_int(store_matrix(s, build, run.job, "qemu-2c", &mx), 0, "matrix");
+	ok(mx.n_metrics == 3001 && mx.n_runs == 3, "its size");
+	is_str(mx.metric[3000].name, "only.here", "in order of names");
+	ok(isnan(mx.v[0]) && mx.v[1] == 0.5 && mx.v[3] == 100 && mx.v[4] == 1.5 && isnan(mx.v[5]), "values and holes");
+	ok(mx.v[3000 * 3] == 0.1 && isnan(mx.v[3000 * 3 + 1]), "a metric that one run has");
+	ok(mx.v[2999 * 3 + 1] == 2999.5 && streq(mx.verdict[2], "crashed"), "the last ones");
+	matrix_release(&mx);
+	is_int(store_matrix(s, 99, run.job, NULL, &mx), 0, "matrix of nothing");
+	ok(mx.n_metrics == 0 && mx.n_runs == 0, "is empty");
+	matrix_release(&mx);
+	metric_set_release(&m);
+	metric_set_release(&few);
+}
+
+static int64_t a_comparison(struct store *s)
+{
+	struct db_comparison c = {.tree = 1, .machine = 1, .base = (char *)oid(1), .head = (char *)oid(2),
+				  .kconfig = (char *)"vm-min", .job = (char *)"0123456789abcdef"};
+	int64_t id = 0;
+
+	store_comparison_put(s, &c, &id);
+	return id;
+}
+
+static void test_cases(void)
+{
+	_cleanup_store_ struct store *s = fresh("cases.db");
+	int64_t build = basics(s), q, id = 0, id2 = 0, rep = 0;
+	struct db_run run = a_run(build);
+	struct metric_set m = {0};
+	struct db_comparison cmp = {0}, *cs;
+	struct db_case c = {.metric = (char *)"m.0000", .state = (char *)"suspected", .confidence = 0.99, .effect = NAN,
+			    .effect_lo = NAN, .effect_hi = NAN, .posterior = NAN}, got = {0}, *all;
+	struct db_report r = {.message_id = (char *)"<1@example.org>", .subject = (char *)NASTY, .recipients = (char *)"[]",
+			      .text = (char *)NASTY}, gr = {0};
+	struct db_delivery d = {.way = (char *)"mbox", .state = (char *)"sending", .detail = (char *)"123"}, gd = {0};
+	size_t n;
+
+	fill(&m, 2, 1);
+	store_run_put(s, &run, &m, NULL);
+	q = c.comparison = a_comparison(s);
+	is_int(a_comparison(s), q, "the same comparison keeps its id");
+	is_int(store_comparison_end(s, q, "different", NASTY), 0, "ended");
+	is_int(a_comparison(s), q, "asked again");
+	store_comparison_by_id(s, q, &cmp);
+	ok(streq(cmp.state, "different") && streq(cmp.reason, NASTY) && cmp.ended && streq(cmp.branch, ""), "is unchanged");
+	db_comparison_release(&cmp);
+	is_int(store_comparisons(s, "open", &cs, &n), 0, "open ones");
+	is_int(n, 0, "none");
+	free(cs);
+
+	is_int(store_case_put(s, &c, &id), 0, "a case");
+	is_int(store_case_put(s, &c, NULL), -EEXIST, "not twice");
+	c.metric = (char *)"no.such";
+	is_int(store_case_put(s, &c, NULL), -ENOENT, "nor of a metric nobody measured");
+	is_int(store_case_by_id(s, id, &got), 0, "read");
+	ok(streq(got.metric, "m.0000") && isnan(got.effect) && !got.culprit && got.opened, "its fields");
+	free(got.state);
+	got.state = xstrdup("found");
+	got.culprit = xstrdup(oid(3));
+	got.effect = -0.031;
+	is_int(store_case_put(s, &got, &id2), 0, "update");
+	is_int(id2, id, "same id");
+	db_case_release(&got);
+	is_int(store_cases(s, "found", &all, &n), 0, "found ones");
+	ok(n == 1 && all[0].effect == -0.031 && streq(all[0].culprit, oid(3)), "updated");
+	DB_LIST_RELEASE(all, n, db_case_release);
+
+	r.case_id = id;
+	is_int(store_report_put(s, &r, &rep), 0, "a report");
+	is_int(store_report_put(s, &r, NULL), -EEXIST, "never two for one case");
+	is_int(store_report_by_case(s, id, &gr), 0, "read it");
+	ok(streq(gr.text, NASTY) && gr.id == rep && gr.case_id == id, "its text");
+	db_report_release(&gr);
+	is_int(store_report_by_case(s, 55, &gr), -ENOENT, "no report");
+	d.report = rep;
+	is_int(store_delivery_put(s, &d), 0, "a delivery");
+	d.state = (char *)"sent";
+	d.attempts = 2;
+	is_int(store_delivery_put(s, &d), 0, "replaced");
+	is_int(store_delivery_get(s, rep, "mbox", &gd), 0, "read");
+	ok(streq(gd.state, "sent") && gd.attempts == 2 && streq(gd.detail, "123"), "its fields");
+	db_delivery_release(&gd);
+	is_int(store_delivery_get(s, rep, "smtp", &gd), -ENOENT, "no other way");
+	store_event(s, id, q, 0, "hello %d", 5);
+	is_int(count(s, "event WHERE text = 'hello 5' AND task IS NULL"), 1, "an event");
+	metric_set_release(&m);
+}
+
+/* ---- tasks ---- */
+
+static int64_t add(struct store *s, const char *key, int64_t prio, const int64_t *needs)
+{
+	struct db_task t = {.kind = (char *)"run", .key = (char *)key, .resource = (char *)"machine:vm1", .priority = prio,
+			    .payload = (char *)NASTY};
+	int64_t id = 0;
+
+	return store_task_add(s, &t, needs, &id) < 0 ? -1 : id;
+}
+
+static bool task_is(struct store *s, int64_t id, const char *state, const char *result_part)
+{
+	struct db_task t = {0};
+	bool good = store_task_by_id(s, id, &t) == 0 && streq(t.state, state) &&
+		    (!result_part || (t.result && strstr(t.result, result_part)));
+
+	if (!good)
+		printf("# task %" PRId64 ": %s, %s\n", id, t.state ?: "?", t.result ?: "-");
+	db_task_release(&t);
+	return good;
+}
+
+/* Which task a claim gives; 0 for none. */
+static int64_t claimed(struct store *s, const char *resource, const char *owner)
+{
+	struct db_task t = {0};
+	int64_t id = store_task_claim(s, resource, owner, USEC_PER_SEC, &t) < 0 ? 0 : t.id;
+
+	db_task_release(&t);
+	return id;
+}
+
+static void test_tasks(void)
+{
+	_cleanup_store_ struct store *s = fresh("tasks.db"), *other = fresh("tasks.db");
+	struct db_task t = {.kind = (char *)"run", .key = (char *)"a", .resource = (char *)"x"}, *all;
+	int64_t a = add(s, "a", 0, NULL), b = add(s, "b", 5, NULL), c = add(s, "c", 9, (int64_t[]){a, b, 0}), id = 0;
+	size_t n;
+
+	is_int(store_task_add(s, &t, NULL, &id), 1, "the same key is not queued twice");
+	is_int(id, a, "its id comes back");
+	is_int(add(s, "d", 0, (int64_t[]){999, 0}), -1, "no need that does not exist");
+	is_int(count(s, "task"), 3, "and nothing of it is stored");
+	is_int(claimed(s, "build", "w1"), 0, "nothing for another resource");
+	is_int(claimed(s, "machine", "w1"), 0, "nor for half a word");
+	is_int(claimed(s, "machine:", "w1"), b, "highest priority that needs nothing, by prefix");
+	is_int(claimed(other, "machine:vm1", "w2"), a, "the next one from another connection");
+	is_int(claimed(other, "machine:vm1", "w2"), 0, "then none: c waits");
+	ok(store_task_next_time(s) == 0, "none waiting for its time");
+	is_int(store_task_end(s, a, true, 0, "good"), 0, "a done");
+	is_int(claimed(s, "machine:", "w1"), 0, "c still waits for b");
+	is_int(store_task_end(s, b, false, 0, "no boot"), 0, "b fails for good");
+	ok(task_is(s, c, "failed", "needs task 2 (b), which failed: no boot"), "c fails with it and names it");
+	is_int(store_task_end(s, b, true, 0, ""), -ENOENT, "what ended cannot end again");
+	is_int(store_task_heartbeat(s, b, 5), -ENOENT, "nor beat");
+
+	is_int(store_task_retry(s, c), 0, "retry c");
+	ok(task_is(s, b, "ready", NULL) && task_is(s, c, "ready", NULL), "brings b back too");
+	is_int(store_task_retry(s, c), -EINVAL, "a ready one cannot be retried");
+	is_int(claimed(s, "machine:", "w1"), b, "b again");
+	is_int(store_task_cancel(s, b), 0, "cancel the running b");
+	ok(task_is(s, c, "failed", "was cancelled"), "c fails with it");
+	is_int(store_task_cancel(s, b), -EINVAL, "not twice");
+	is_int(store_task_retry(s, b), 0, "retry b");
+	ok(task_is(s, c, "ready", NULL), "brings c back");
+
+	is_int(claimed(s, "machine:", "w1"), b, "b once more");
+	is_int(store_task_end(s, b, false, 3600 * USEC_PER_SEC, "busy"), 0, "fails with a later try");
+	ok(task_is(s, b, "ready", "busy"), "is ready again");
+	is_int(claimed(s, "machine:", "w1"), 0, "but not yet");
+	ok(store_task_next_time(s) > now_usec() + 3500 * USEC_PER_SEC, "in an hour");
+	db_exec(s, "UPDATE task SET not_before = 0");
+	for (int i = 0; i < 2; i++) {
+		is_int(claimed(s, "machine:", "w1"), b, "try %d", i + 2);
+		is_int(store_task_end(s, b, false, 1, "busy"), 0, "fails again");
+		db_exec(s, "UPDATE task SET not_before = 0");
+	}
+	ok(task_is(s, b, "failed", "busy"), "no attempts left");
+
+	id = add(s, "e", 0, NULL);
+	is_int(claimed(s, "machine:", "dead"), id, "claimed by one that dies");
+	is_int(store_task_reap(s, "alive"), 0, "others lose nothing");
+	is_int(store_task_reap(s, NULL), 0, "the lease still holds");
+	is_int(store_task_reap(s, "dead"), 1, "given back");
+	is_int(store_task_by_id(s, id, &t), 0, "it");
+	ok(streq(t.state, "ready") && t.attempts == 0 && !t.owner && streq(t.payload, NASTY), "as if never tried");
+	db_task_release(&t);
+	claimed(s, "machine:", "w1");
+	is_int(store_task_heartbeat(s, id, 1000 * USEC_PER_SEC), 0, "heartbeat");
+	is_int(store_task_reap(s, NULL), 0, "keeps it");
+	db_exec(s, "UPDATE task SET lease_until = 5 WHERE state = 'running'");
+	is_int(store_task_reap(s, NULL), 1, "a lease that ran out does not");
+	is_int(store_tasks(s, "done,failed", &all, &n), 0, "list by states");
+	is_int(n, 3, "a, b, c");
+	DB_LIST_RELEASE(all, n, db_task_release);
+	is_int(add(s, "f", 0, (int64_t[]){b, 0}) > 0, 1, "needs one that has failed already");
+	is_int(count(s, "task WHERE key = 'f' AND state = 'failed'"), 1, "fails at once");
+}
+
+/* Four processes claim 200 tasks: each task is claimed once. */
+static void test_claim_race(void)
+{
+	_cleanup_store_ struct store *s = fresh("race.db");
+	_cleanup_free_ char *path = in_dir("race.db");
+	int64_t got = 0;
+	pid_t pid[4];
+
+	for (int i = 0; i < 200; i++) {
+		char key[16];
+
+		snprintf(key, sizeof(key), "k%d", i);
+		add(s, key, 0, NULL);
+	}
+	for (int p = 0; p < 4; p++) {
+		pid[p] = spawn();
+		if (!pid[p]) {
+			struct store *mine;
+			struct db_task t = {0};
+			char owner[8];
+			int n = 0;
+
+			snprintf(owner, sizeof(owner), "p%d", p);
+			if (store_open(path, false, &mine) < 0)
+				_exit(255);
+			while (store_task_claim(mine, "machine:", owner, USEC_PER_SEC, &t) == 0) {
+				n++;
+				db_exec(mine, "INSERT INTO event (time, task, text) VALUES (1, ?, 'claimed')", INT(t.id));
+				db_task_release(&t);
+			}
+			store_close(mine);
+			_exit(n);
+		}
+	}
+	for (int p = 0; p < 4; p++) {
+		int st;
+
+		waitpid(pid[p], &st, 0);
+		got += WEXITSTATUS(st);
+	}
+	is_int(got, 200, "four processes claimed 200 tasks in all");
+	db_scalar(s, &got, "SELECT count(DISTINCT task) FROM event");
+	is_int(got, 200, "each of them once");
+	db_scalar(s, &got, "SELECT min(attempts) = 1 AND max(attempts) = 1 FROM task");
+	is_int(got, 1, "with one attempt");
+}
+
+/* ---- files, versions, transactions ---- */
+
+static void test_open(void)
+{
+	_cleanup_free_ char *path = in_dir("sub/folder/new.db"), *none = in_dir("none.db"), *junk = in_dir("junk.db"),
+			    *foreign = in_dir("foreign.db");
+	struct store *s = NULL, *ro = NULL;
+	int64_t v;
+
+	is_int(store_open(none, true, &s), -ENOENT, "nothing to read: %s", err_msg());
+	ok(!s && !fs_exists(none), "and nothing made");
+	is_int(store_open(path, false, &s), 0, "made with its folders");
+	db_scalar(s, &v, "PRAGMA user_version");
+	is_int(v, db_schema.version, "version");
+	is_int(store_open(path, true, &ro), 0, "open for reading at the same time");
+	basics(s);
+	is_int(count(ro, "tree"), 1, "the reader sees what was written");
+	is_int(store_tree_remove(ro, "net-next"), -EROFS, "and cannot write");
+	store_close(ro);
+	db_exec(s, "PRAGMA user_version = 1000");
+	store_close(s);
+	s = NULL;
+	is_int(store_open(path, false, &s), -EINVAL, "a newer file is refused");
+	ok(strstr(err_msg(), "newer kperfbot") && strstr(err_msg(), "1000"), "with words: %s", err_msg());
+	fs_write_atomic(junk, "this is no database, but long enough to be taken for one by its size alone: ........................", 100);
+	is_int(store_open(junk, false, &s), -EINVAL, "a file that is no database");
+	ok(strstr(err_msg(), "not a database"), "with words: %s", err_msg());
+	is_int(store_open(dir, false, &s), -EISDIR, "a folder");
+	{
+		sqlite3 *db;
+
+		sqlite3_open(foreign, &db);
+		sqlite3_exec(db, "CREATE TABLE x (y)", NULL, NULL, NULL);
+		sqlite3_close(db);
+	}
+	is_int(store_open(foreign, false, &s), -EINVAL, "a database of others");
+	ok(strstr(err_msg(), "another program"), "with words: %s", err_msg());
+	is_int(store_open(":memory:", false, &s), 0, "in memory");
+	basics(s);
+	is_int(count(s, "build"), 1, "works");
+	store_close(s);
+}
+
+static void test_migrate(void)
+{
+	static const char *const step[] = {NULL, "CREATE TABLE extra (x INTEGER) STRICT; INSERT INTO extra SELECT count(*) FROM tree",
+					   "ALTER TABLE extra ADD COLUMN y TEXT", "CREATE TABLE z (a); CREATE TABLE tree (b)"};
+	const struct schema three = {NULL, 3, step}, bad = {NULL, 4, step};
+	_cleanup_store_ struct store *s = fresh("migrate.db");
+	_cleanup_free_ char *path = in_dir("migrate.db");
+	struct store *again = NULL;
+	int64_t v = 0;
+
+	basics(s);
+	is_int(migrate(s, &three), 0, "two steps");
+	db_scalar(s, &v, "PRAGMA user_version");
+	is_int(v, 3, "version 3");
+	db_scalar(s, &v, "SELECT x FROM extra WHERE y IS NULL");
+	is_int(v, 1, "both were done, in order, with the rows kept");
+	ok(migrate(s, &bad) < 0, "a step that fails: %s", err_msg());
+	db_scalar(s, &v, "PRAGMA user_version");
+	is_int(v, 3, "leaves the version");
+	is_int(count(s, "sqlite_schema WHERE name = 'z'"), 0, "and nothing of itself");
+	is_int(store_open(path, false, &again), -EINVAL, "a program with version 1 refuses it");
+}
+
+static void test_open_race(void)
+{
+	_cleanup_free_ char *path = in_dir("open-race.db");
+	int bad = 0;
+
+	for (int i = 0; i < 8; i++)
+		if (!spawn()) {
+			struct store *s;
+			int r = store_open(path, false, &s);
+
+			if (r == 0)
+				store_close(s);
+			_exit(r != 0);
+		}
+	for (int i = 0, st; i < 8; i++)
+		bad += wait(&st) < 0 || st != 0;
+	is_int(bad, 0, "eight processes make the same database at once");
+}
+
+static void test_transactions(void)
+{
+	_cleanup_store_ struct store *s = fresh("tx.db");
+	int64_t build = basics(s);
+	struct db_run run = a_run(build);
+	struct metric_set m = {0};
+
+	fill(&m, 5, 0);
+	store_begin(s);
+	is_int(store_run_put(s, &run, &m, NULL), 0, "a run inside");
+	m.v[4].value = NAN;
+	is_int(store_run_put(s, &run, &m, NULL), -EINVAL, "one that fails inside");
+	m.v[4].value = 4;
+	is_int(store_run_put(s, &run, &m, NULL), 0, "another good one");
+	is_int(store_commit(s), 0, "commit");
+	ok(count(s, "run") == 2 && count(s, "value") == 10, "the good ones are there, whole");
+	store_begin(s);
+	store_begin(s);
+	store_run_put(s, &run, &m, NULL);
+	store_commit(s);
+	store_rollback(s);
+	ok(count(s, "run") == 2 && s->depth == 0, "the outer one decides");
+	metric_set_release(&m);
+}
+
+/* ---- the hard ones ---- */
+
+/* Only whole runs: each one has all its 50 values. */
+static bool all_whole(struct store *s)
+{
+	int64_t bad = -1, good = 0;
+
+	db_scalar(s, &bad, "SELECT count(*) FROM run WHERE (SELECT count(*) FROM value WHERE run = run.id) <> 50");
+	db_scalar(s, &good, "SELECT integrity_check = 'ok' FROM pragma_integrity_check LIMIT 1");
+	return bad == 0 && good == 1;
+}
+
+static void write_for_ever(const char *path, int64_t build)
+{
+	struct db_run run = a_run(build);
+	struct metric_set m = {0};
+	struct store *s;
+
+	fill(&m, 50, 1);
+	if (store_open(path, false, &s) < 0)
+		_exit(1);
+	while (store_run_put(s, &run, &m, NULL) == 0)
+		;
+	_exit(1);
+}
+
+static void test_kill(void)
+{
+	_cleanup_free_ char *path = in_dir("kill.db");
+	struct store *s = fresh("kill.db");
+	int64_t build = basics(s), before = 0, runs = 0;
+	int bad = 0, grown = 0;
+
+	store_close(s);
+	srandom(42);
+	for (int i = 0; i < 30; i++) {
+		pid_t pid = spawn();
+
+		if (!pid)
+			write_for_ever(path, build);
+		usleep(15000 + random() % 30000);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		if (store_open(path, false, &s) < 0) {
+			bad++;
+			printf("# %s\n", err_msg());
+			continue;
+		}
+		bad += !all_whole(s);
+		runs = count(s, "run");
+		grown += runs > before;
+		before = runs;
+		store_close(s);
+	}
+	is_int(bad, 0, "after each of 30 kills the file is sound and has whole runs only");
+	ok(grown >= 15, "and the kills hit writers at work (%d of 30, %" PRId64 " runs)", grown, runs);
+}
+
+static void test_reader(void)
+{
+	_cleanup_free_ char *path = in_dir("reader.db");
+	struct store *s = fresh("reader.db"), *ro = NULL;
+	int64_t build = basics(s), first, last = 0;
+	int bad = 0;
+	pid_t pid;
+
+	store_close(s);
+	pid = spawn();
+	if (!pid)
+		write_for_ever(path, build);
+	is_int(store_open(path, true, &ro), 0, "a reader opens while another process writes");
+	first = count(ro, "run");
+	for (int i = 0; i < 200 && (i < 20 || last < first + 20); i++) {
+		int64_t now;
+
+		bad += !all_whole(ro);
+		now = count(ro, "run");
+		bad += now < last;
+		last = now;
+		usleep(2000);
+	}
+	kill(pid, SIGKILL);
+	waitpid(pid, NULL, 0);
+	is_int(bad, 0, "it never sees half a run");
+	ok(last > first, "and sees new ones (%" PRId64 ")", last - first);
+	store_close(ro);
+	/* without the right to write, with a log left behind by a killed writer, and without one */
+	for (int clean = 0; clean < 2; clean++) {
+		int st;
+
+		if (clean) {
+			store_open(path, false, &s);
+			store_close(s);
+		}
+		if (geteuid() != 0) {
+			printf("ok %d - # SKIP only root can become another user\n", ++tap_n);
+			continue;
+		}
+		chmod(dir, 0755);
+		pid = spawn();
+		if (!pid) {
+			if (setgid(65534) < 0 || setuid(65534) < 0)
+				_exit(9);
+			st = store_open(path, true, &ro) < 0 ? 1 : count(ro, "run") < last ? 2 : 0;
+			if (st)
+				printf("# %s\n", err_msg());
+			fflush(stdout);
+			_exit(st);
+		}
+		waitpid(pid, &st, 0);
+		is_int(WEXITSTATUS(st), 0, "a user without the right to write reads it, %s", clean ? "closed" : "log left behind");
+	}
+}
+
+static int fill_until_full(struct store *s, int64_t build, struct metric_set *m)
+{
+	struct db_run run = a_run(build);
+	int r = 0;
+
+	for (int i = 0; i < 100000 && r == 0; i++)
+		r = store_run_put(s, &run, m, NULL);
+	return r;
+}
+
+static void full_checks(struct store *s, int64_t build, int64_t limit_lifted(void))
+{
+	struct metric_set m = {0};
+	struct db_run run = a_run(build);
+	int64_t before;
+	int r;
+
+	fill(&m, 50, 1);
+	r = fill_until_full(s, build, &m);
+	is_int(r, -ENOSPC, "disk full is said so: %s", err_msg());
+	ok(strstr(err_msg(), s->path), "with the file's name");
+	ok(all_whole(s), "only whole runs are stored");
+	before = count(s, "run");
+	sqlite3_exec(s->db, "PRAGMA cache_size = 20", NULL, NULL, NULL); /* so that it is written before the end */
+	store_begin(s);
+	while ((r = store_run_put(s, &run, &m, NULL)) == 0)
+		;
+	is_int(r, -ENOSPC, "full within a longer transaction");
+	ok(store_commit(s) < 0, "which cannot be committed then");
+	ok(count(s, "run") == before && s->depth == 0, "and leaves nothing");
+	limit_lifted();
+	is_int(store_run_put(s, &run, &m, NULL), 0, "with space again the same connection works");
+	is_int(count(s, "run"), before + 1, "and the run is there");
+	metric_set_release(&m);
+}
+
+static int64_t lift_rlimit(void)
+{
+	struct rlimit l;
+
+	getrlimit(RLIMIT_FSIZE, &l);
+	l.rlim_cur = l.rlim_max;
+	return setrlimit(RLIMIT_FSIZE, &l);
+}
+
+static void test_file_limit(void)
+{
+	struct store *s = fresh("limit.db");
+	int64_t build = basics(s);
+	struct rlimit l;
+
+	signal(SIGXFSZ, SIG_IGN);
+	getrlimit(RLIMIT_FSIZE, &l);
+	l.rlim_cur = 300000;
+	setrlimit(RLIMIT_FSIZE, &l);
+	full_checks(s, build, lift_rlimit);
+	store_close(s);
+}
+
+static int64_t grow_tmpfs(void)
+{
+	_cleanup_free_ char *mnt = in_dir("full");
+
+	return mount(NULL, mnt, NULL, MS_REMOUNT, "size=16m");
+}
+
+static void test_disk_full(void)
+{
+	_cleanup_free_ char *mnt = in_dir("full");
+	struct store *s;
+
+	fs_mkdir_p(mnt);
+	if (mount("tmpfs", mnt, "tmpfs", 0, "size=1m") < 0) {
+		printf("ok %d - # SKIP cannot mount a tmpfs: %s\n", ++tap_n, strerror(errno));
+		return;
+	}
+	s = fresh("full/full.db");
+	full_checks(s, basics(s), grow_tmpfs);
+	store_close(s);
+	umount2(mnt, MNT_DETACH);
+}
+
+/* ---- queries ---- */
+
+static const char *cell(const struct table *t, size_t row, const char *col)
+{
+	for (size_t c = 0; c < t->n_cols; c++)
+		if (streq(t->col[c].name, col) && row < t->n_rows)
+			return t->cell[row * t->n_cols + c].text ?: "";
+	return "(none)";
+}
+
+static void some_runs(struct store *s)
+{
+	struct db_build b = {.tree = 1, .commit = (char *)oid(0x1234567), .kconfig = (char *)"vm-min", .state = (char *)"ok"};
+	int64_t b1 = basics(s), b2 = 0;
+	static const double v[] = {100, 102, 104, 90, 90, 90};
+
+	store_build_put(s, &b, &b2);
+	for (int i = 0; i < 6; i++) {
+		struct metric_set m = {0};
+		struct db_run run = a_run(i < 3 ? b1 : b2);
+		char boot[8];
+
+		/* the first two share a boot */
+		snprintf(boot, sizeof(boot), "b%d", i == 1 ? 0 : i);
+		run.boot = boot;
+		run.started = 1714564800ULL * USEC_PER_SEC + i * USEC_PER_SEC;
+		metric_set_add(&m, "x.ops", v[i], "ops", 1, true);
+		metric_set_add(&m, "x.ns", 1000 + i, "ns", -1, false);
+		store_run_put(s, &run, &m, NULL);
+		metric_set_release(&m);
+	}
+}
+
+static int ask(struct store *s, const char *what, struct query_filter f, struct table *t)
+{
+	table_release(t);
+	return store_query(s, what, &f, t);
+}
+
+static void test_query(void)
+{
+	static const char *const what[] = {"runs", "metrics", "series", "builds", "cases", "trees", "machines", "queue", "events"};
+	_cleanup_store_ struct store *s = fresh("query.db");
+	_cleanup_table_ struct table t = {0};
+
+	some_runs(s);
+	for (size_t i = 0; i < ARRAY_SIZE(what); i++)
+		is_int(ask(s, what[i], (struct query_filter){.metric_glob = streq(what[i], "series") ? "*" : NULL}, &t), 0, "query %s",
+		       what[i]);
+	is_int(ask(s, "series", (struct query_filter){.metric_glob = "x.ops"}, &t), 0, "series");
+	is_int(t.n_rows, 2, "a row for each commit");
+	ok(streq(cell(&t, 0, "commit"), oid(1)) && streq(cell(&t, 1, "commit"), oid(0x1234567)), "in order of time");
+	is_str(cell(&t, 0, "boots"), "2", "boots are counted");
+	is_str(cell(&t, 0, "runs"), "3", "runs too");
+	is_str(cell(&t, 0, "mean"), "102.5", "mean over boots: (101 + 104) / 2");
+	is_str(cell(&t, 0, "stddev_pct"), "1.4634", "100 * 1.5 / 102.5");
+	is_str(cell(&t, 1, "stddev_pct"), "0", "no spread");
+	is_str(cell(&t, 0, "time"), "2024-05-01T12:00:00Z", "ISO time");
+	is_int(ask(s, "series", (struct query_filter){.metric_glob = "x.ops", .limit = 1}, &t), 0, "the newest");
+	ok(t.n_rows == 1 && streq(cell(&t, 0, "mean"), "90"), "one row");
+	is_int(ask(s, "metrics", (struct query_filter){.commit = "01234567", .metric_glob = "x.o*"}, &t), 0, "metrics of a commit");
+	ok(t.n_rows == 1 && streq(cell(&t, 0, "runs"), "3") && streq(cell(&t, 0, "better"), "higher"), "one, with three runs");
+	is_int(ask(s, "runs", (struct query_filter){.limit = 2}, &t), 0, "two runs");
+	ok(streq(cell(&t, 0, "id"), "5") && streq(cell(&t, 1, "id"), "6"), "the newest two, old to new");
+	ask(s, "runs", (struct query_filter){.since = "2024-05-01T12:00:03Z", .until = "2024-05-01 12:00:05", .tree = "net-next",
+					     .machine = "qemu-2c", .job = "stress-*", .verdict = "ok,failed", .metric_glob = "x.*"}, &t);
+	is_int(t.n_rows, 2, "many filters at once");
+	ask(s, "runs", (struct query_filter){.since = "2d"}, &t);
+	is_int(t.n_rows, 0, "none in the last two days");
+
+	static const struct { const char *what; struct query_filter f; int r; const char *says; } wrong[] = {
+		{"run", {0}, -EINVAL, "did you mean 'runs'"},
+		{"runs", {.tree = "net-nex"}, -ENOENT, "did you mean 'net-next'"},
+		{"runs", {.machine = "vm2"}, -ENOENT, "vm1"},
+		{"runs", {.job = "nothing"}, -ENOENT, "stress-ng-sockfd"},
+		{"runs", {.verdict = "crash"}, -EINVAL, "did you mean 'crashed'"},
+		{"runs", {.state = "ok"}, -EINVAL, "--state does not fit"},
+		{"builds", {.state = "borken"}, -EINVAL, "did you mean 'broken'"},
+		{"series", {0}, -EINVAL, "needs --metric"},
+		{"runs", {.since = "yesterday"}, -EINVAL, "'yesterday' is not a time"},
+		{"runs", {.since = "2024-02-31"}, -EINVAL, "is not a time"},
+		{"runs", {.commit = "abc"}, -EINVAL, "6 or more"},
+		{"runs", {.commit = "abcdef12"}, -ENOENT, "no commit 'abcdef12'"},
+		{"runs", {.limit = -1}, -EINVAL, "negative"},
+	};
+	for (size_t i = 0; i < ARRAY_SIZE(wrong); i++) {
+		is_int(store_query(s, wrong[i].what, &wrong[i].f, &t), wrong[i].r, "wrong word %zu", i);
+		ok(strstr(err_msg(), wrong[i].says), "%s", err_msg());
+	}
+}
+
+static void test_sql(void)
+{
+	static const char *const forbidden[] = {"DELETE FROM run", "ATTACH 'x.db' AS y", "PRAGMA user_version = 9", "BEGIN",
+						"SELECT 1; SELECT 2", "", "SELECT load_extension('x')", "PRAGMA journal_mode = DELETE",
+						"SELEC 1", "VACUUM INTO 'copy.db'"};
+	_cleanup_store_ struct store *s = fresh("sql.db");
+	_cleanup_table_ struct table t = {0};
+	_cleanup_free_ char *found = NULL;
+
+	some_runs(s);
+	is_int(store_sql(s, "SELECT id, verdict, NULL AS n, 1.5 AS x, id FROM run ORDER BY id; -- end", &t), 0, "sql");
+	ok(t.n_rows == 6 && t.n_cols == 5 && streq(cell(&t, 5, "id"), "6") && streq(cell(&t, 0, "x"), "1.5") &&
+		   streq(cell(&t, 0, "id:2"), "1"), "its table");
+	table_release(&t);
+	is_int(store_sql(s, "SELECT iso_time(time), stddev_pop(value) FROM v_points WHERE metric = 'x.ops'", &t), 0, "view and functions");
+	for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++)
+		ok(store_sql(s, forbidden[i], &t) < 0, "'%s': %s", forbidden[i], err_msg());
+	is_int(count(s, "run"), 6, "nothing was changed");
+	is_int(store_find_commit(s, "01234567", &found), 0, "a commit by its first digits");
+	is_str(found, oid(0x1234567), "in full");
+	free(TAKE_PTR(found));
+	store_branch_head(s, 1, "main", oid(0x1234568), false, NULL);
+	is_int(store_find_commit(s, "0123456", &found), -ENOTUNIQ, "two fit: %s", err_msg());
+	is_int(store_find_commit(s, "012345678DEAD", &found), -ENOENT, "none fits");
+	is_int(store_find_commit(s, "01234568DEAD", &found), 0, "capitals are fine");
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	test_open();
+	test_trees();
+	test_builds();
+	test_sets();
+	test_runs();
+	test_cases();
+	test_tasks();
+	test_claim_race();
+	test_migrate();
+	test_open_race();
+	test_transactions();
+	test_query();
+	test_sql();
+	test_kill();
+	test_reader();
+	test_file_limit();
+	test_disk_full();
+	fs_rm_rf(dir);
+	return tap_done();
+}
