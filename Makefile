@@ -74,3 +74,84 @@ unit: $(UNIT)
 .PHONY: unit
 
 -include $(OBJ:.o=.d)
+
+# ---- targets for people (make help prints the "#:" lines) ----
+#: demo            a real kernel regression found and mailed, on this machine (SEED=n, FRESH=1, LOCAL=1)
+#: check           install what the tests need, build, run all tests
+#: deps            only install what is missing from Debian (as root, or with sudo)
+#: all             build build/kperfbot and the guest agent
+#: unit            only the C unit tests
+#: bench           measure ourselves; docs/BENCHMARKS.md holds what came out
+#: bench-judge     only the judge's table
+#: check-layers    includes must not go up: lib < db < jobs, kernels < bisect < reporters < bot
+#: fuzz            each fuzzer for FUZZ_SECONDS (needs clang)
+#: man             the manual page, docs/kperfbot.1
+#: install         into DESTDIR and PREFIX
+#: clean           remove build folders
+#: knobs: DEVELOPER=1 (warnings are errors)  SANITIZE=1 (ASan, UBSan, leaks)  V=1 (show commands)
+
+DEPS_BUILD := gcc make pkg-config libgit2-dev libcurl4-openssl-dev libsqlite3-dev libjson-c-dev libfyaml-dev libsystemd-dev \
+	r-mathlib libzstd-dev libsmartcols-dev libssl-dev
+DEPS_RUN := git qemu-system-x86 stress-ng linux-perf ccache bubblewrap busybox-static iproute2 ethtool time zstd lz4 cpio xz-utils \
+	flex bison bc libelf-dev linux-source-6.1 perl kmod
+DEPS_TEST := python3 python3-aiosmtpd python3-scipy sqlite3 shellcheck openssl
+
+deps:
+	@tools/install-packages $(DEPS_BUILD) $(DEPS_RUN)
+deps-check: deps
+	@tools/install-packages $(DEPS_TEST)
+.PHONY: deps-check
+
+SEED ?= 1
+demo: deps
+	@$(MAKE) --no-print-directory all
+	@$(BUILD)/kperfbot demo --seed $(SEED) $(if $(FRESH),--fresh) $(if $(LOCAL),--local) $(if $(JSON),--json)
+.PHONY: demo
+
+TESTS := $(sort $(wildcard tests/t/*.t))
+check: deps-check
+	@$(MAKE) --no-print-directory all $(UNIT) check-layers
+	prove --timer $(UNIT) $(TESTS)
+.PHONY: check
+
+check-layers:
+	@tools/check-layers
+.PHONY: check-layers
+
+BENCHES := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/bench/*.c))
+$(BUILD)/tests/bench/%: tests/bench/%.c $(BUILD)/libkperfbot.a
+	$(call say,BENCH,$@)
+	@mkdir -p $(@D)
+	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(WARN) $(LDFLAGS) -o $@ $< $(BUILD)/libkperfbot.a $(PKG_LIBS)
+bench: all $(BENCHES)
+	@tests/bench/run $(BUILD)
+bench-judge: all $(BENCHES)
+	@tests/bench/run $(BUILD) judge
+.PHONY: bench bench-judge
+
+FUZZ_SECONDS ?= 30
+fuzz:
+	@tests/fuzz/run $(FUZZ_SECONDS)
+.PHONY: fuzz
+
+man: $(BUILD)/kperfbot
+	@$(BUILD)/kperfbot man >docs/kperfbot.1
+.PHONY: man
+
+SHARE := $(DESTDIR)$(PREFIX)/share/kperfbot
+install: all
+	install -D -m 755 $(BUILD)/kperfbot $(DESTDIR)$(PREFIX)/bin/kperfbot
+	install -D -m 755 $(BUILD)/agent $(SHARE)/agent
+	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(SHARE)/kernels $(SHARE)/tests
+	$(BUILD)/kperfbot man >$(DESTDIR)$(PREFIX)/share/man/man1/kperfbot.1
+	cp -r jobs $(SHARE)/
+	cp -r kernels/configs $(SHARE)/kernels/
+	cp -r etc $(SHARE)/
+	cp -r tests/demo $(SHARE)/tests/
+	find $(SHARE)/jobs -name '*.[ch]' -delete
+	install -D -m 644 etc/kperfbot.service $(DESTDIR)$(PREFIX)/lib/systemd/system/kperfbot.service
+.PHONY: install
+
+clean:
+	rm -rf build build-san
+.PHONY: clean

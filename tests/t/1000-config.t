@@ -1,0 +1,42 @@
+#!/bin/bash
+# The configuration: every mistake has its place, defaults need no file.
+cd "$(dirname "$0")/../.." || exit 1
+kperfbot=${KPERFBOT:-build/kperfbot}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+n=0
+ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' "$dir/out"; fi; }
+check() { "$kperfbot" config check "$dir/etc" >"$dir/out" 2>&1; }
+has() { grep -qF -- "$1" "$dir/out"; ok $? "says: $1"; }
+
+mkdir "$dir/etc"
+check; ok $? "an empty folder is fine"
+"$kperfbot" config check etc >"$dir/out" 2>&1; ok $? "the files in etc/ have no mistakes"
+"$kperfbot" config show etc >"$dir/out" 2>&1
+has "net-next https://git.kernel.org/pub/scm/linux/kernel/git/netdev/net-next.git (off)"
+
+printf 'build_slot: 2\nbuild_jobs: many\njudge:\n  confidence: 1.5\n  alfa: 1\nmail:\n  smtp: maybe\n' >"$dir/etc/kperfbot.yaml"
+printf 'trees:\n  "bad name":\n    url: x\n  t:\n    branches: [a]\n    machine: nosuch\n  p:\n    url: x\n    program: true\n' >"$dir/etc/trees.yaml"
+check; [ $? = 2 ]; ok $? "mistakes end with status 2"
+has "kperfbot.yaml:1:1: unknown key 'build_slot', did you mean 'build_slots'?"
+has "kperfbot.yaml:2:13: 'build_jobs': 'many' is not a whole number"
+has "kperfbot.yaml:4:15: 'confidence' must lie between 0.5 and 0.999999, not 1.5"
+has "kperfbot.yaml:5:3: unknown key 'alfa', did you mean 'alpha'?"
+has "kperfbot.yaml:7:9: 'smtp' takes true or false, not 'maybe'"
+has "trees.yaml:2:3: 'bad name' is no name for a tree"
+has "trees.yaml:4:3: tree 't' needs a 'url'"
+has "tree 't': there is no machine 'nosuch'"
+has "tree 'p' is a program: it needs an 'artefact'"
+
+printf 'judge:\n\talpha: 1\n' >"$dir/etc/kperfbot.yaml"
+rm "$dir/etc/trees.yaml"
+check; [ $? = 2 ]; ok $? "a tab is no YAML"
+has "kperfbot.yaml:2:"
+printf 'machines:\n  m:\n    driver: quemu\n' >"$dir/etc/machines.yaml"; rm "$dir/etc/kperfbot.yaml"
+check
+has "machines.yaml:2:3: machine 'm' needs a 'driver', one of:"
+"$kperfbot" --config "$dir/nosuch" query runs >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "a missing folder is an error"
+has "does not exist"
+"$kperfbot" qery >"$dir/out" 2>&1; [ $? = 2 ]; ok $? "an unknown verb ends with 2"
+has "did you mean 'query'?"
+echo "1..$n"
