@@ -20,6 +20,23 @@
 #define PRUNE_EVERY_S 600
 #define TMP_AGE_S 86400
 
+static _Thread_local int64_t size_sum;
+
+static int size_add(const char *path _unused_, const struct stat *st, int type, struct FTW *f _unused_)
+{
+	if (type == FTW_F)
+		size_sum += st->st_size;
+	return 0;
+}
+
+/* Bytes in a file, or in all files below a folder; 0 where there is nothing. */
+static int64_t size_of(const char *path)
+{
+	size_sum = 0;
+	(void)nftw(path, size_add, 32, FTW_PHYS);
+	return size_sum;
+}
+
 static char *builds_dir(const struct build_request *q) { return xasprintf("%s/builds", q->cache_dir); }
 
 static void first_line_of(const char *const *argv, struct buf *out)
@@ -84,13 +101,13 @@ static int meta_write(const char *dir, struct build_result *r, const char *image
 
 	json_object_object_add(o, "state", json_object_new_string(r->state));
 	json_object_object_add(o, "image", image ? json_object_new_string(image) : NULL);
-	json_object_object_add(o, "image_bytes", json_object_new_int64(image && !fs_is_dir(image_path) ? fs_size(image_path) : 0));
+	json_object_object_add(o, "image_bytes", json_object_new_int64(image ? size_of(image_path) : 0));
 	json_object_object_add(o, "seconds", json_object_new_double(r->seconds));
 	for (size_t i = 0; i < ARRAY_SIZE(meta_texts); i++)
 		if (*meta_text(r, i))
 			json_object_object_add(o, meta_texts[i].name, json_object_new_string(*meta_text(r, i)));
 	text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY);
-	e = fs_write_atomic(path, text, strlen(text));
+	e = build_write(path, text, strlen(text));
 	json_object_put(o);
 	return e;
 }
@@ -126,7 +143,7 @@ static bool meta_read(const char *dir, struct build_result *ret)
 	if (streq(state, "broken"))
 		good = true;
 	else if (streq(state, "ok") && image)
-		good = fs_is_dir(image) || (fs_size(image) >= 0 && fs_size(image) == number(o, "image_bytes"));
+		good = fs_exists(image) && size_of(image) == number(o, "image_bytes");
 	if (good) {
 		ret->state = streq(state, "ok") ? "ok" : "broken";
 		ret->image_path = TAKE_PTR(image);
@@ -169,15 +186,6 @@ static int by_age(const void *a, const void *b)
 	return x->used < y->used ? -1 : x->used > y->used;
 }
 
-static _Thread_local int64_t du_sum;
-
-static int du_add(const char *path _unused_, const struct stat *st, int type, struct FTW *f _unused_)
-{
-	if (type == FTW_F)
-		du_sum += st->st_blocks * 512ll;
-	return 0;
-}
-
 int build_cache_prune(const char *cache_dir, int64_t max_bytes)
 {
 	_cleanup_free_ char *builds = xasprintf("%s/builds", cache_dir);
@@ -189,9 +197,7 @@ int build_cache_prune(const char *cache_dir, int64_t max_bytes)
 
 	if (r < 0)
 		return r == -ENOENT ? 0 : r;
-	du_sum = 0;
-	nftw(builds, du_add, 32, FTW_PHYS);
-	excess = du_sum - (max_bytes > 0 ? max_bytes : CACHE_MAX);
+	excess = size_of(builds) - (max_bytes > 0 ? max_bytes : CACHE_MAX);
 	v = xcalloc(names.n, sizeof(*v));
 	for (size_t i = 0; i < names.n; i++) {
 		_cleanup_free_ char *dir = xasprintf("%s/%s", builds, names.v[i]);
@@ -208,10 +214,8 @@ int build_cache_prune(const char *cache_dir, int64_t max_bytes)
 	for (size_t i = 0; r == 0 && i < n && excess > 0; i++, gone++) {
 		_cleanup_free_ char *dir = xasprintf("%s/%s", builds, v[i].name);
 
-		du_sum = 0;
-		nftw(dir, du_add, 32, FTW_PHYS);
+		excess -= size_of(dir);
 		r = fs_rm_rf(dir);
-		excess -= du_sum;
 	}
 	return r < 0 ? r : gone;
 }
@@ -223,7 +227,7 @@ static void prune_now_and_then(const char *cache_dir)
 
 	if (stat(stamp, &st) == 0 && time(NULL) - st.st_mtime < PRUNE_EVERY_S)
 		return;
-	(void)fs_write_atomic(stamp, "", 0);
+	(void)build_write(stamp, "", 0);
 	(void)build_cache_prune(cache_dir, 0);
 }
 

@@ -21,6 +21,7 @@ static const struct { enum class class; const char *needle, *prefix; } patterns[
 	{C_BOX, "Temporary failure in name resolution", "the build tried to reach the network: "},
 	{C_BOX, "Name or service not known", "the build tried to reach the network: "},
 	{C_BOX, "unable to resolve host", "the build tried to reach the network: "},
+	{C_BOX, "Failed to connect to ", "the build tried to reach the network: "},
 	{C_MAKE, " *** ", ""},
 };
 

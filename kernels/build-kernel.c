@@ -54,7 +54,7 @@ static int config_stamp(const struct build_job *j)
 	_cleanup_free_ char *path = stamp_path(j),
 			    *text = xasprintf("%s %s %s\n", j->q->commit, j->fragment_hash, j->toolchain);
 
-	return fs_write_atomic(path, text, strlen(text));
+	return build_write(path, text, strlen(text));
 }
 
 /* ---- what became of the fragment ---- */
@@ -128,7 +128,7 @@ static int configure(struct build_job *j, struct sandbox_result *s)
 
 	if (config_is_current(j))
 		return 0;
-	r = fs_write_atomic(fragment, j->fragment, strlen(j->fragment));
+	r = build_write(fragment, j->fragment, strlen(j->fragment));
 	if (r == 0)
 		r = sandbox_run(j, config_script, false, s);
 	return r < 0 || s->status || s->stopped ? r : config_stamp(j);

@@ -24,6 +24,7 @@ struct build_job {
 	char fragment_hash[65];
 	struct buf warnings;
 	usec_t start, deadline;
+	char *group;                    /* control group of the running step, or NULL */
 	bool killed;                    /* a step was stopped half-way */
 };
 
@@ -51,6 +52,18 @@ struct sandbox_result { int status; const char *stopped; /* NULL, or why we kill
 /* Runs "sh -c script" with output into j->log. src_writable: programs build in place. 0 whatever the status. */
 int sandbox_run(struct build_job *j, const char *script, bool src_writable, struct sandbox_result *ret);
 
+/* build-watch.c */
+#define BUILD_PROCESSES_MAX 1024
+/* How many processes descend from top, and the largest one's memory in bytes. */
+void watch_descendants(pid_t top, size_t *ret_n, uint64_t *ret_rss);
+long watch_all_tasks(void);
+void watch_kill(pid_t bwrap);
+/* A control group that limits processes, or NULL where we may not make one. */
+char *watch_group_make(void);
+void watch_group_enter(const char *group, struct strv *argv);
+bool watch_group_hit(const char *group);        /* the limit was met */
+void watch_group_drop(char *group);             /* NULL is fine; frees it */
+
 /* build-error.c */
 /* First error of a log as one terminal-safe line; ret_infra: it is our fault (disk full, tool missing). */
 char *build_first_error(const char *log, bool kernel, bool *ret_infra);
@@ -58,6 +71,9 @@ char *build_first_error(const char *log, bool kernel, bool *ret_infra);
 /* build-kernel.c, build-program.c: 0 with state, error and so on set; files kept in the cache */
 int build_kernel(struct build_job *j, struct build_result *ret);
 int build_program(struct build_job *j, struct build_result *ret);
+/* Written beside and renamed, but not synced: a build that a power cut tears is made again (the cache checks sizes), while
+ * a sync on a busy disk takes longer than a small build. */
+int build_write(const char *path, const void *data, size_t n);
 /* Compresses the log and sets ret->log_path; no-op the second time. */
 int build_log_pack(const struct build_job *j, struct build_result *ret);
 /* Real path of a file (or folder) that a build made, sure to lie inside top; NULL and the reason otherwise. */

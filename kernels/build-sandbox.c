@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Running a tree's own code: bubblewrap with no network, a process space of its own, everything read-only but the
- * build's folders, and none of our environment. Memory and processes are watched from outside, because rlimits do not
- * bind root (RLIMIT_NPROC) or hit programs that only reserve address space (RLIMIT_AS).
+ * build's folders, and none of our environment. What it may take of the machine: see build-watch.c.
  */
 #include "kernels/build-priv.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 
-#include <dirent.h>
 #include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
@@ -17,10 +15,10 @@
 #include <sys/wait.h>
 
 #define MEMORY_MAX (4ull << 30)
-#define PROCESSES_MAX 1024
 #define LOG_MAX (128ll << 20)
 #define FILE_MAX (8ull << 30)
 #define LOOK_MS 200
+#define GRACE_US (10 * USEC_PER_SEC)
 
 static bool box_works(void)
 {
@@ -82,64 +80,6 @@ static void box_env(const struct build_job *j, bool boxed, const char *ccache, s
 
 /* ---- watching ---- */
 
-struct proc_line { pid_t pid, ppid; uint64_t rss; bool ours; };
-
-static bool read_stat(const char *pid, struct proc_line *ret)
-{
-	char path[64], text[512], *p;
-	long pages = 0;
-	int ppid = 0, fd;
-	ssize_t n;
-
-	snprintf(path, sizeof(path), "/proc/%.20s/stat", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return false;
-	n = read(fd, text, sizeof(text) - 1);
-	close(fd);
-	text[MAX(n, 0)] = 0;
-	p = strrchr(text, ')'); /* the name may hold anything */
-	if (!p || sscanf(p + 1, " %*c %d", &ppid) != 1)
-		return false;
-	for (int field = 2; *p && field < 24; p++) /* rss is field 24 (proc(5)); ')' ends field 2 */
-		field += *p == ' ';
-	sscanf(p, "%ld", &pages);
-	*ret = (struct proc_line){atoi(pid), ppid, (uint64_t)MAX(pages, 0) * sysconf(_SC_PAGESIZE), false};
-	return true;
-}
-
-/* How many processes descend from pid, and the largest one's memory. */
-static void descendants(pid_t top, size_t *ret_n, uint64_t *ret_rss)
-{
-	struct proc_line *v = NULL;
-	size_t n = 0, cap = 0;
-	DIR *d = opendir("/proc");
-	bool more = true;
-
-	*ret_n = 0;
-	*ret_rss = 0;
-	for (struct dirent *e; d && (e = readdir(d));) {
-		GROW(v, n, cap);
-		if (*e->d_name >= '1' && *e->d_name <= '9' && read_stat(e->d_name, &v[n]))
-			n++;
-	}
-	if (d)
-		closedir(d);
-	while (more) { /* a handful of passes: as deep as processes nest against the order of their ids */
-		more = false;
-		for (size_t i = 0; i < n; i++)
-			for (size_t k = 0; !v[i].ours && k < n; k++)
-				if (v[i].ppid == top || (v[k].ours && v[k].pid == v[i].ppid))
-					more = v[i].ours = true;
-	}
-	for (size_t i = 0; i < n; i++)
-		if (v[i].ours) {
-			++*ret_n;
-			*ret_rss = MAX(*ret_rss, v[i].rss);
-		}
-	free(v);
-}
-
 /* New whole lines of the log go to the caller's progress function. */
 static void report_progress(const struct build_request *q, int fd, struct buf *part)
 {
@@ -172,9 +112,9 @@ static const char *over_limit(const struct build_job *j, pid_t pid)
 
 	if (fs_size(j->log) > LOG_MAX)
 		return "the build wrote more than 128 MiB of output";
-	descendants(pid, &n, &rss);
-	if (n > PROCESSES_MAX)
-		return "the build started more than 1024 processes";
+	watch_descendants(pid, &n, &rss);
+	if (n > BUILD_PROCESSES_MAX || watch_group_hit(j->group))
+		return "the build started more processes than the limit of 1024";
 	return rss > max ? "a process of the build took more memory than the limit" : NULL;
 }
 
@@ -184,7 +124,8 @@ static int wait_for(struct build_job *j, pid_t pid, struct sandbox_result *ret)
 	_cleanup_close_ int log = open(j->log, O_RDONLY | O_CLOEXEC);
 	_cleanup_buf_ struct buf part = {0};
 	struct pollfd p = {.fd = pidfd, .events = POLLIN};
-	usec_t look = mono_usec() + LOOK_MS * 1000;
+	usec_t look = mono_usec() + LOOK_MS * 1000, killed = 0;
+	long tasks = watch_all_tasks();
 
 	if (log >= 0)
 		lseek(log, 0, SEEK_END);
@@ -192,11 +133,11 @@ static int wait_for(struct build_job *j, pid_t pid, struct sandbox_result *ret)
 		usec_t now = mono_usec();
 
 		if (pidfd >= 0)
-			poll(&p, 1, 100);
+			poll(&p, 1, 20);
 		else
 			usleep(20000);
 		report_progress(j->q, log, &part);
-		if (now >= look && !ret->stopped && r == 0) {
+		if ((now >= look || watch_all_tasks() > tasks + BUILD_PROCESSES_MAX) && !ret->stopped && r == 0) {
 			ret->stopped = over_limit(j, pid);
 			look = mono_usec() + LOOK_MS * 1000;
 		}
@@ -206,8 +147,13 @@ static int wait_for(struct build_job *j, pid_t pid, struct sandbox_result *ret)
 		}
 		if (j->q->cancel && *j->q->cancel)
 			r = err_set(-ECANCELED, "the build was stopped");
-		if (ret->stopped || r < 0)
-			kill(-pid, SIGKILL); /* the kernel ends the whole process space with its first process */
+		if (!ret->stopped && r == 0)
+			continue;
+		if (!killed)
+			watch_kill(pid);
+		killed = killed ? killed : now;
+		if (now > killed + GRACE_US)
+			kill(-pid, SIGKILL);
 	}
 	kill(-pid, SIGKILL);
 	report_progress(j->q, log, &part);
@@ -229,16 +175,26 @@ int sandbox_run(struct build_job *j, const char *script, bool src_writable, stru
 	if (r < 0)
 		return r;
 	box_env(j, boxed, cached ? ccache : NULL, &env);
+	j->group = watch_group_make();
+	watch_group_enter(j->group, &argv);
+	/* what we measure on this machine, and our own watching, come first */
+	strv_addv(&argv, ARGV("nice", "-n", "5"));
 	if (boxed)
 		box_args(j, src_writable, cached ? ccache : NULL, &argv);
 	else if (!strstr(buf_str(&j->warnings), "bubblewrap"))
 		buf_adds(&j->warnings, "NOT ISOLATED: bubblewrap does not work here, the tree's Makefiles ran with our rights\n");
+	if (geteuid() != 0 && proc_have("prlimit")) /* root is exempt and has the control group */
+		strv_addv(&argv, ARGV("prlimit", "--nproc=2048"));
 	strv_addv(&argv, ARGV("sh", "-c", script));
 	r = proc_start(&(struct proc_spec){.argv = (const char *const *)argv.v, .env_clear = true,
 					   .env_add = (const char *const *)env.v, .cwd = src_writable ? j->src : j->out,
 					   .out_path = j->log, .limit_fsize = FILE_MAX}, &pid);
 	if (r == 0)
 		r = wait_for(j, pid, &out);
+	if (r == 0 && out.status && !out.stopped && watch_group_hit(j->group))
+		out.stopped = "the build started more processes than the limit of 1024";
+	watch_group_drop(j->group);
+	j->group = NULL;
 	if (r == 0)
 		*ret = out;
 	return r;

@@ -97,7 +97,7 @@ int worktree_begin_out(const struct build_job *j)
 		r = fs_rm_rf(j->out);
 	if (r == 0)
 		r = fs_mkdir_p(j->out);
-	return r < 0 ? r : fs_write_atomic(mark, j->q->commit, strlen(j->q->commit));
+	return r < 0 ? r : build_write(mark, j->q->commit, strlen(j->q->commit));
 }
 
 void worktree_end_out(const struct build_job *j)

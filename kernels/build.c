@@ -4,6 +4,7 @@
 #include "lib/fs.h"
 
 #include <sys/stat.h>
+#include <zstd.h>
 
 #define TIMEOUT_S 7200.0
 #define FREE_KERNEL (1ll << 30)
@@ -95,16 +96,46 @@ static void job_folders(struct build_job *j)
 	j->log = q->log_path ? xstrdup(q->log_path) : xasprintf("%s/build.log", j->dir);
 }
 
+int build_write(const char *path, const void *data, size_t n)
+{
+	_cleanup_free_ char *tmp = xasprintf("%s.tmp", path);
+	FILE *f = fopen(tmp, "we");
+	int r = 0;
+
+	if (!f)
+		return err_set(-errno, "cannot write '%s': %s", tmp, strerror(errno));
+	if (fwrite(data, 1, n, f) != n)
+		r = -errno;
+	if (fclose(f) != 0 && r == 0)
+		r = -errno;
+	if (r == 0 && rename(tmp, path) < 0)
+		r = -errno;
+	return r < 0 ? err_set(r, "cannot write '%s': %s", path, strerror(-r)) : 0;
+}
+
 int build_log_pack(const struct build_job *j, struct build_result *ret)
 {
+	_cleanup_free_ char *path = xasprintf("%s.zst", j->log), *packed = NULL;
+	_cleanup_buf_ struct buf log = {0};
+	size_t bound, n;
 	int r;
 
 	if (ret->log_path || !fs_exists(j->log))
 		return 0;
-	r = zstd_pack_file(j->log);
-	if (r == 0)
-		ret->log_path = xasprintf("%s.zst", j->log);
-	return r;
+	r = fs_read(j->log, 0, &log);
+	if (r < 0)
+		return r;
+	bound = ZSTD_compressBound(log.len);
+	packed = xmalloc(bound);
+	n = ZSTD_compress(packed, bound, buf_str(&log), log.len, 3);
+	if (ZSTD_isError(n))
+		return err_set(-EIO, "cannot compress '%s': %s", j->log, ZSTD_getErrorName(n));
+	r = build_write(path, packed, n);
+	if (r < 0)
+		return r;
+	unlink(j->log);
+	ret->log_path = TAKE_PTR(path);
+	return 0;
 }
 
 char *build_output(const char *top, const char *rel, bool folder_too, const char **ret_why)
