@@ -71,7 +71,7 @@ static int add_pair(struct arena *a, const char *file, struct ynode *n, struct f
 		return r;
 	if (k->kind != Y_SCALAR)
 		return ynode_err(k->line ? k : v, -EINVAL, "a key must be plain text");
-	if (v->line <= 1 && v->col <= 1 && v->kind == Y_NULL) {
+	if (v->kind != Y_SCALAR && !v->n) { /* nothing in it tells where it is */
 		v->line = k->line;
 		v->col = k->col;
 	}
