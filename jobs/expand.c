@@ -316,7 +316,7 @@ static int apply_overrides(struct doc *d, const char *const *overrides)
 	for (; r == 0 && overrides && *overrides; overrides++) {
 		r = override_one(d, *overrides);
 		if (r < 0)
-			return err_prefix(r, "'%s': ", *overrides);
+			return err_prefix(r, "'%s'", *overrides);
 	}
 	return r;
 }

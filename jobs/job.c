@@ -190,7 +190,7 @@ int job_from_canonical(const char *name, const char *canonical_json, struct job 
 		r = job_finish(&j);
 	if (r < 0) {
 		job_release(&j);
-		return err_prefix(r, "stored job '%s': ", name ? name : "");
+		return err_prefix(r, "stored job '%s'", name ? name : "");
 	}
 	*ret = j;
 	return 0;

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Parsers, on what the real tools printed: right numbers, and never a number from what is missing or cut off. */
+#include "jobs/expand.h"
+#include "lib/fs.h"
+#include "tests/tap.h"
+
+struct parsed { struct metric_set m; struct parse_ctx c; struct job_list l; struct buf text; int r; };
+
+static void parsed_release(struct parsed *p)
+{
+	metric_set_release(&p->m);
+	job_list_release(&p->l);
+	buf_release(&p->text);
+	free(p->c.cause);
+}
+#define PARSED _cleanup_(parsed_release) struct parsed
+
+/* Parses the first n bytes (0: all) of a fixture with ops for the job of this text. */
+static void parse(struct parsed *p, const struct program_ops *ops, const char *job, const char *file, size_t n, double ns)
+{
+	static struct run_facts facts;
+	_cleanup_free_ char *path = xasprintf("tests/fixtures/jobs/%s", file);
+
+	facts = (struct run_facts){.icount_ns_per_insn = ns, .nr_cpu = 2};
+	*p = (struct parsed){0};
+	if (job_load_text("x.yaml", job, strlen(job), NULL, &p->l) < 0 || fs_read(path, 0, &p->text) < 0) {
+		ok(false, "%s: %s", file, err_msg());
+		return;
+	}
+	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = "ok"};
+	p->r = ops->parse(&p->c, buf_str(&p->text), n ? MIN(n, p->text.len) : p->text.len);
+}
+
+static double value(const struct parsed *p, const char *name)
+{
+	const struct metric_value *v = metric_set_get(&p->m, name);
+
+	return v ? v->value : NAN;
+}
+
+#define SOCKFD "testtime: 3s\nmonitors: []\nstress-ng: {test: sockfd}\n"
+
+static void test_stress_ng(void)
+{
+	const struct program_ops *ops = program_find("stress-ng");
+	const struct metric_value *kpi;
+	PARSED p;
+
+	parse(&p, ops, SOCKFD, "stress-ng-sockfd-lkp.txt", 0, 8);
+	is_int(p.r, 0, "sockfd as lkp-tests calls it");
+	is_near(value(&p, "stress-ng.sockfd.ops"), 224047, 0, "operations");
+	is_near(value(&p, "stress-ng.sockfd.ops_per_sec"), 73116.54, 1e-9, "rate by wall time");
+	is_near(value(&p, "stress-ng.sockfd.ops_per_sec_usr_sys"), 52841.61, 1e-9, "rate by CPU time");
+	is_near(value(&p, "icount.instructions_per_op"), 1e9 / 52841.61 / 8, 1e-9, "instructions an operation at shift 3");
+	is_near(value(&p, "icount.instructions"), 224047 / 52841.61 * 1e9 / 8, 1e-3, "instructions");
+	kpi = metric_set_get(&p.m, "stress-ng.sockfd.ops_per_sec");
+	ok(kpi && kpi->kpi && kpi->direction == 1, "the rate is a KPI, higher is better");
+	kpi = metric_set_get(&p.m, "icount.instructions_per_op");
+	ok(kpi && kpi->kpi && kpi->direction == -1, "the path length is a KPI, lower is better");
+	kpi = metric_set_get(&p.m, "stress-ng.sockfd.ops");
+	ok(kpi && !kpi->kpi, "operations are none");
+}
+
+static void test_stress_ng_variants(void)
+{
+	static const struct { const char *file, *job, *metric; double want; } good[] = {
+		{"stress-ng-sockfd-metrics-brief.txt", SOCKFD, "stress-ng.sockfd.ops_per_sec", 75602.64},
+		{"stress-ng-sockfd-metrics-times-perf.txt", "testtime: 5s\nstress-ng: {test: sockfd}\n",
+		 "stress-ng.sockfd.ops", 351768},
+		{"stress-ng-sockfd-port.txt", "testtime: 2s\nstress-ng: {test: sockfd}\n", "stress-ng.sockfd.ops", 59793},
+		{"stress-ng-lowfd.txt", "testtime: 2s\nstress-ng: {test: sockfd}\n", "stress-ng.sockfd.ops_per_sec", 32310.48},
+		{"stress-ng-sock.txt", "testtime: 2s\nstress-ng: {test: sock}\n", "stress-ng.sock.ops_per_sec", 134.41},
+		{"stress-ng-udp.txt", "testtime: 2s\nstress-ng: {test: udp}\n", "stress-ng.udp.ops_per_sec_usr_sys", 46658.93},
+		{"stress-ng-udp-flood.txt", "testtime: 2s\nstress-ng: {test: udp-flood}\n",
+		 "stress-ng.udp-flood.sendto_calls_per_sec", 35127.25},
+		{"stress-ng-udp-flood.txt", "testtime: 2s\nstress-ng: {test: udp-flood}\n",
+		 "stress-ng.udp-flood.MB_per_sec_sendto_rate", 0.39},
+	};
+	static const struct { const char *file, *job, *verdict, *cause; } bad[] = {
+		{"stress-ng-sctp.txt", "testtime: 2s\nstress-ng: {test: sctp}\n", "incomplete", "SCTP protocol not supported"},
+		{"stress-ng-dccp.txt", "testtime: 2s\nstress-ng: {test: dccp}\n", "incomplete", "DCCP protocol not supported"},
+		{"stress-ng-badopt.txt", SOCKFD, "failed", "unrecognized option '--nosuch'"},
+		{"stress-ng-sockfd-reuse.txt", SOCKFD, "failed", "unrecognized option '--sockfd-reuse'"},
+		{"stress-ng-sockfd-ops.txt", SOCKFD, "failed", "ran 0.16 s of 3 s"},
+		{"stress-ng-udp.txt", SOCKFD, "failed", "no figures for 'sockfd'"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		PARSED p;
+
+		parse(&p, program_find("stress-ng"), good[i].job, good[i].file, 0, 0);
+		is_int(p.r, 0, "%s parses", good[i].file);
+		is_near(value(&p, good[i].metric), good[i].want, 1e-9, "%s", good[i].metric);
+		ok(!metric_set_get(&p.m, "icount.instructions"), "no instructions where time is no count of them");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		PARSED p;
+
+		parse(&p, program_find("stress-ng"), bad[i].job, bad[i].file, 0, 0);
+		is_int(p.r, -EBADMSG, "%s does not", bad[i].file);
+		is_str(p.c.verdict, bad[i].verdict, "verdict");
+		ok(p.c.cause && strstr(p.c.cause, bad[i].cause), "cause: %s", p.c.cause ? p.c.cause : "(none)");
+		is_int(p.m.n, 0, "and gives no values");
+	}
+}
+
+/* Whatever is left of a file that was cut off somewhere: its values in full, or none. */
+static void test_cut_off(const char *name, const struct program_ops *ops, const char *file, size_t whole_from)
+{
+	size_t good = 0, n;
+	PARSED all;
+
+	parse(&all, ops, SOCKFD, file, 0, 0);
+	n = all.text.len;
+	is_int(all.r, 0, "%s: the whole file parses", name);
+	for (size_t i = 1; i < n; i++) {
+		PARSED p;
+
+		parse(&p, ops, SOCKFD, file, i, 0);
+		if (p.r == 0 && i < n - whole_from)
+			good++;
+	}
+	is_int(good, 0, "%s: cut off before its end it never does", name);
+}
+
+static void test_time(void)
+{
+	PARSED p, b;
+
+	parse(&p, monitor_find("time"), SOCKFD, "time-gnu.txt", 0, 0);
+	is_int(p.r, 0, "GNU time");
+	ok(value(&p, "stress-ng.time.elapsed_time") >= 2 && value(&p, "stress-ng.time.elapsed_time") < 3, "elapsed_time");
+	ok(value(&p, "stress-ng.time.voluntary_context_switches") > 0, "voluntary_context_switches");
+	ok(!metric_set_get(&p.m, "stress-ng.time.swaps"), "what Linux does not count is left out");
+	parse(&b, monitor_find("time"), SOCKFD, "time-busybox.txt", 0, 0);
+	is_int(b.r, 0, "busybox time");
+	is_near(value(&b, "stress-ng.time.elapsed_time"), 3723, 1e-9, "1h 2m 03s");
+	is_near(value(&b, "stress-ng.time.percent_of_cpu_this_job_got"), 97, 1e-9, "per cent");
+	is_near(value(&b, "stress-ng.time.maximum_resident_set_size"), 5568, 1e-9, "resident set");
+}
+
+static void test_vmstat(void)
+{
+	PARSED p;
+
+	parse(&p, monitor_find("vmstat"), SOCKFD, "vmstat.txt", 0, 0);
+	is_int(p.r, 0, "vmstat");
+	is_near(value(&p, "vmstat.cpu.id"), 100, 1e-9, "the first row, since boot, is not in the mean");
+	is_near(value(&p, "vmstat.system.cs"), 64, 1e-9, "mean of two rows");
+	is_near(value(&p, "vmstat.io.bo"), 6, 1e-9, "io.bo");
+}
+
+static void test_perf_stat(void)
+{
+	const struct program_ops *ops = monitor_find("perf-stat");
+	PARSED p, hw, bad, none;
+
+	parse(&p, ops, SOCKFD, "perf-stat-csv-I.txt", 0, 0);
+	is_int(p.r, 0, "perf stat on a machine without a PMU");
+	ok(!metric_set_get(&p.m, "perf-stat.i.cycles") && !metric_set_get(&p.m, "perf-stat.total.cycles"),
+	   "what is not supported is left out, not zero");
+	is_near(value(&p, "perf-stat.total.context-switches"), 100 + 174 + 65, 1e-9, "total has all intervals");
+	is_near(value(&p, "perf-stat.ps.context-switches"), 339 / 0.518424492, 1e-6, "ps divides by just their time");
+	is_near(value(&p, "perf-stat.i.context-switches"),
+		(100 / 0.200771461 + 174 / (0.401980241 - 0.200771461) + 65 / (0.518424492 - 0.401980241)) / 3, 1e-6,
+		"i is the mean of the rates");
+	parse(&hw, ops, SOCKFD, "perf-stat-hw.txt", 0, 0);
+	is_int(hw.r, 0, "with hardware events");
+	is_near(value(&hw, "perf-stat.i.ipc"), (0.5 + 1) / 2, 1e-9, "i.ipc: mean of ratios, without the short last interval");
+	is_near(value(&hw, "perf-stat.overall.ipc"), 6000.0 / 9000, 1e-9, "overall.ipc: ratio of sums, hybrid name included");
+	is_near(value(&hw, "perf-stat.overall.MPKI"), 60 / 6000.0 * 1000, 1e-9, "overall.MPKI");
+	is_near(value(&hw, "perf-stat.overall.cache-miss-rate%"), 60 / 250.0 * 100, 1e-9, "overall.cache-miss-rate%%");
+	is_near(value(&hw, "perf-stat.overall.cycles-between-cache-misses"), 150, 1e-9, "cycles between cache misses");
+	is_near(value(&hw, "perf-stat.ps.instructions"), 6000 / 2.4, 1e-9, "ps.instructions");
+	is_near(value(&hw, "perf-stat.total.instructions"), 6000, 1e-9, "total.instructions");
+	ok(!metric_set_get(&hw.m, "perf-stat.i.node-loads"), "counted a twentieth of the time is not counted");
+	ok(!metric_set_get(&hw.m, "perf-stat.i.node-load-miss-rate%"), "no ratio from a missing count");
+	parse(&bad, ops, SOCKFD, "perf-stat-bad.txt", 0, 0);
+	is_str(bad.r ? bad.c.verdict : "", "incomplete", "an error of perf: %s", bad.c.cause ? bad.c.cause : "");
+	parse(&none, ops, SOCKFD, "perf-stat-notcounted.txt", 0, 0);
+	ok(none.r == -EBADMSG && none.m.n == 0, "another format gives no values");
+}
+
+static const char *cause(const struct parsed *p) { return p->c.cause ? p->c.cause : ""; }
+
+static void command(struct parsed *p, const char *job, const char *text)
+{
+	static struct run_facts facts;
+
+	*p = (struct parsed){0};
+	if (job_load_text("x.yaml", job, strlen(job), NULL, &p->l) < 0) {
+		ok(false, "%s", err_msg());
+		return;
+	}
+	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = "ok"};
+	p->r = program_find("command")->parse(&p->c, text, strlen(text));
+}
+
+static void test_command(void)
+{
+	const struct metric_value *v;
+	PARSED p, first, zero, none, few;
+
+	command(&p, "command: {run: x, kpi: lat, better: lower, repeat: 2}\n",
+		"hello world\nlat: 10 us\nops=7\nlat: 20 us\nops = 9\nops=9\x1b\nx: 3 4 5\n");
+	is_int(p.r, 0, "figures among other text");
+	v = metric_set_get(&p.m, "command.lat");
+	ok(v && v->kpi && v->direction == -1 && streq(v->unit, "us"), "the named KPI, lower is better, unit us");
+	is_near(value(&p, "command.lat"), 15, 0, "mean of the repeats");
+	is_near(value(&p, "command.ops"), 7, 0, "only lines of the exact form count");
+	is_int(p.m.n, 2, "and nothing else");
+	command(&first, "command: {run: x}\n", "a: 1\nb: 2\n");
+	is_near(value(&first, "command.kpi"), 1, 0, "without a name the first figure is the KPI");
+	is_str(job_kpis(first.c.job)[0], "command.kpi", "under the name that the job tells beforehand");
+	command(&zero, "command: {run: x}\n", "ops: 0\n");
+	ok(zero.r == -EBADMSG && strstr(cause(&zero), "did nothing"), "a KPI of 0 is no result");
+	command(&none, "command: {run: x, kpi: ops}\n", "Segmentation fault\n");
+	ok(none.r == -EBADMSG && strstr(cause(&none), "Segmentation fault"), "no figure: %s", cause(&none));
+	command(&few, "command: {run: x, kpi: ops, repeat: 3}\n", "ops: 1\nops: 2\n");
+	ok(few.r == -EBADMSG && few.m.n == 0, "fewer figures than repeats: %s", cause(&few));
+}
+
+int main(void)
+{
+	test_stress_ng();
+	test_stress_ng_variants();
+	test_time();
+	test_vmstat();
+	test_perf_stat();
+	test_command();
+	test_cut_off("stress-ng", program_find("stress-ng"), "stress-ng-sockfd-lkp.txt", 0);
+	test_cut_off("time", monitor_find("time"), "time-gnu.txt", 0);
+	return tap_done();
+}
