@@ -16,7 +16,7 @@ check; ok $? "an empty folder is fine"
 has "net-next https://git.kernel.org/pub/scm/linux/kernel/git/netdev/net-next.git (off)"
 
 printf 'build_slot: 2\nbuild_jobs: many\njudge:\n  confidence: 1.5\n  alfa: 1\nmail:\n  smtp: maybe\n' >"$dir/etc/kperfbot.yaml"
-printf 'trees:\n  "bad name":\n    url: x\n  t:\n    branches: [a]\n    machine: nosuch\n  p:\n    url: x\n    program: true\n' >"$dir/etc/trees.yaml"
+printf 'trees:\n  bad name:\n    url: x\n  t:\n    branches: [a]\n    machine: nosuch\n  p:\n    url: x\n    program: true\n' >"$dir/etc/trees.yaml"
 check; [ $? = 2 ]; ok $? "mistakes end with status 2"
 has "kperfbot.yaml:1:1: unknown key 'build_slot', did you mean 'build_slots'?"
 has "kperfbot.yaml:2:13: 'build_jobs': 'many' is not a whole number"
