@@ -7,7 +7,7 @@
 #include "lib/base.h"
 
 struct detect_config { double min_effect; double penalty; /* 0: default */ size_t min_segment; };
-struct detect_point { size_t index; double before, after; bool provisional; double strength; };
+struct detect_point { int64_t index; double before, after; bool provisional; double strength; };
 struct detect_result { struct detect_point *v; size_t n; double sigma; };
 /* index[i] non-decreasing; equal indexes are repeated measurements of one commit. */
 int detect_run(const struct detect_config *c, const int64_t *index, const double *value, size_t n, struct detect_result *ret);

@@ -63,3 +63,46 @@ int store_recent_builds(struct store *s, const char *job, const char *tbox_group
 	*ret_n = n;
 	return 0;
 }
+
+void db_point_release(struct db_point *p)
+{
+	free(p->commit);
+	db_measured_release(&p->place);
+}
+
+int store_points(struct store *s, const char *tree, const char *kconfig, const char *job, const char *tbox_group,
+		 const char *metric, struct db_point **ret, size_t *ret_n)
+{
+	struct db_point *list = NULL;
+	size_t n = 0, cap = 0;
+	sqlite3_stmt *st;
+	int r = stmt_get(s,
+			 "SELECT build.id, count(*), tree.name, kconfig, job.id, job.name, tbox_group, commit_oid, avg(value), "
+			 "min(started) FROM value JOIN run ON run.id = value.run JOIN build ON build.id = run.build "
+			 "JOIN tree ON tree.id = build.tree JOIN job ON job.id = run.job JOIN machine ON machine.id = run.machine "
+			 "WHERE value.metric = (SELECT id FROM metric WHERE name = ?1) AND verdict = 'ok' "
+			 "AND (?2 IS NULL OR tree.name = ?2) AND (?3 IS NULL OR kconfig = ?3) "
+			 "AND (?4 IS NULL OR job.id = ?4 OR job.name = ?4) AND (?5 IS NULL OR tbox_group = ?5) "
+			 "GROUP BY build.id, job.id, tbox_group, boot ORDER BY tree.name, kconfig, job.id, tbox_group, 10, run.id",
+			 ARGS(TEXT(metric), TEXT(tree), TEXT(kconfig), TEXT(job), TEXT(tbox_group)), &st);
+
+	if (r < 0)
+		return r;
+	while ((r = stmt_step(s, st)) > 0) {
+		GROW(list, n, cap);
+		list[n++] = (struct db_point){
+			.place = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), column_text(st, 2), column_text(st, 3),
+				  column_text(st, 4), column_text(st, 5), column_text(st, 6)},
+			.commit = column_text(st, 7), .value = sqlite3_column_double(st, 8),
+			.started = (usec_t)sqlite3_column_int64(st, 9),
+		};
+	}
+	stmt_put(s, st);
+	if (r < 0) {
+		DB_LIST_RELEASE(list, n, db_point_release);
+		return r;
+	}
+	*ret = list;
+	*ret_n = n;
+	return 0;
+}

@@ -118,6 +118,13 @@ int store_measured(struct store *s, const char *commit, struct db_measured **ret
 /* Builds with two or more ok boots of a job on a tbox group, the newest first. */
 int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret, size_t *ret_n);
 
+/* A metric's history, one value per boot (runs averaged), of all places that fit the filters (NULL: any), by place and
+ * then the time of the boot. */
+struct db_point { struct db_measured place; char *commit; double value; usec_t started; };
+void db_point_release(struct db_point *p);
+int store_points(struct store *s, const char *tree, const char *kconfig, const char *job, const char *tbox_group,
+		 const char *metric, struct db_point **ret, size_t *ret_n);
+
 /* ---- comparisons, cases ---- */
 struct db_comparison {
 	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *state, *reason; usec_t created, ended;
