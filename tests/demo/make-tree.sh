@@ -22,6 +22,7 @@ say() { echo "make-tree.sh: $*" >&2; }
 seed=$1 dir=$2 source=${3:-$default_source}
 [[ $seed =~ ^[0-9]{1,9}$ ]] || die "\"$seed\" is not a seed: give a number of at most nine digits"
 [[ ! -e $dir ]] || die "\"$dir\" exists already: remove it or name another folder"
+seed=$((10#$seed))
 
 # Ids must depend neither on the caller's git configuration nor on its environment.
 for name in $(git rev-parse --local-env-vars); do unset "$name"; done
@@ -60,7 +61,7 @@ if [[ -n ${KPB_CACHE:-} ]]; then
 	cache=$(cd "$KPB_CACHE" && pwd)/demo-base.git
 	stamp=$(stat -Lc '%s-%Y' -- "$source" 2>/dev/null) || die "\"$source\" is not there: install the package linux-source-6.1"
 	if [[ $(git -C "$cache" config demo.source 2>/dev/null || true) != "$stamp" ]]; then
-		# another source than last time: trees made from the old one keep their objects under its name
+		# trees made from another source borrow objects from what is there
 		[[ ! -e $cache ]] || die "\"$cache\" holds another source: remove it and the trees made with it"
 		new_repository "$work/base"
 		import_source "$work/base"
@@ -123,8 +124,16 @@ commit_patch() {
 	esac
 }
 
-quoted_list() { printf '%s' "$*" | sed 's/[^ ]\+/"&"/g; s/ /, /g'; }
+# quoted_list ID...: as the elements of a JSON array
+quoted_list() {
+	local separator='' id
+	for id; do
+		printf '%s"%s"' "$separator" "$id"
+		separator=', '
+	done
+}
 
+plan=$(awk -v seed="$seed" -f "$here/plan.awk" "$here/series")
 side_patches=() side_ids=() unbuildable=() commits=0 building=yes
 while read -r line kind name; do
 	case $kind in
@@ -157,7 +166,7 @@ while read -r line kind name; do
 	elif [[ $building == no ]]; then
 		unbuildable+=("${tip[main]}")
 	fi
-done < <(awk -v seed="$seed" -f "$here/plan.awk" "$here/series")
+done <<< "$plan"
 
 git update-ref refs/heads/main "${tip[main]}"
 git update-ref refs/tags/demo-base "$base"

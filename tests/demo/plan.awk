@@ -4,12 +4,14 @@
 # culprit and its parent can always be built and measured.
 
 # Park and Miller's generator; its products stay below 2^53, so every awk gets the same numbers
-function below(n) {
+function below(n)
+{
 	state = (state * 16807) % 2147483647
 	return int(state / 2147483647 * n)
 }
 
-function shuffle(a, n,    i, j, t) {
+function shuffle(a, n,    i, j, t)
+{
 	for (i = n; i > 1; i--) {
 		j = below(i) + 1
 		t = a[i]; a[i] = a[j]; a[j] = t
@@ -17,14 +19,16 @@ function shuffle(a, n,    i, j, t) {
 }
 
 # puts item in front of position p of the main line
-function insert(p, item,    i) {
+function insert(p, item,    i)
+{
 	for (i = ++n_main; i > p; i--)
 		main[i] = main[i - 1]
 	main[p] = item
 }
 
 # true if the state in front of position p builds
-function builds(p,    i) {
+function builds(p,    i)
+{
 	for (i = p - 1; i >= 1; i--)
 		if (main[i] ~ /^fix /)
 			return 1
@@ -34,7 +38,8 @@ function builds(p,    i) {
 }
 
 # a position from lo to hi in front of which the tree builds
-function place(lo, hi,    p) {
+function place(lo, hi,    p)
+{
 	do
 		p = lo + below(hi - lo + 1)
 	while (!builds(p))

@@ -1,0 +1,2 @@
+/* Small helpers that nothing on the way of a lookup uses. */
+#include "bench.h"
