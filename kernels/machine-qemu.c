@@ -130,6 +130,16 @@ static int write_initrd(struct vm *vm)
 	return fs_write_atomic(vm->initrd, root.s, root.len);
 }
 
+/* What an earlier boot left in the same folder must not pass for this one's. */
+static int clear_old(struct vm *vm)
+{
+	_cleanup_free_ char *result = xasprintf("%s/result", vm->q->out_dir), *packed = xasprintf("%s.zst", vm->console);
+
+	(void)unlink(vm->console);
+	(void)unlink(packed);
+	return fs_rm_rf(result);
+}
+
 static int vm_prepare(struct vm *vm)
 {
 	int r = boot_folder_make(vm->q->out_dir, &vm->dir, &vm->lock);
@@ -140,9 +150,9 @@ static int vm_prepare(struct vm *vm)
 	vm->results = xasprintf("%s/results", vm->dir);
 	vm->log = xasprintf("%s/qemu.log", vm->dir);
 	vm->console = xasprintf("%s/console.log", vm->q->out_dir);
-	(void)unlink(vm->console);
 	set_deadlines(vm);
-	return write_initrd(vm);
+	r = clear_old(vm);
+	return r < 0 ? r : write_initrd(vm);
 }
 
 static void vm_release(struct vm *vm)

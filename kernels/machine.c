@@ -97,10 +97,10 @@ char *console_tail(const char *text, size_t len, int lines)
 
 		while (k && p[k - 1] == '\r')
 			k--;
-		line = xstrndup(p, MIN(k, 400));
-		for (char *s = line; s < line + MIN(k, 400); s++) /* a NUL does not end it */
-			if (!*s)
-				*s = 1;
+		k = MIN(k, (size_t)400);
+		line = xcalloc(k + 1, 1);
+		for (size_t i = 0; i < k; i++) /* a NUL does not end it */
+			line[i] = p[i] ? p[i] : 1;
 		buf_add_term(&out, line);
 		buf_addc(&out, '\n');
 		p += n + 1;

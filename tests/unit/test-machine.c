@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Machines without a boot: the result unpacker on hostile streams, the cpio writer, the reading of consoles, the root
+ * image's cache and the local driver. */
+#include "kernels/cpio.h"
+#include "kernels/machine-internal.h"
+#include "kernels/result.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "tests/tap.h"
+
+#include <signal.h>
+#include <sys/stat.h>
+
+static char *tmp;
+
+static void le(struct buf *b, uint64_t v, int bytes)
+{
+	for (int i = 0; i < bytes; i++)
+		buf_addc(b, v >> 8 * i);
+}
+
+static void frame(struct buf *b, char type, const void *data, size_t n)
+{
+	buf_addc(b, type);
+	le(b, n, 4);
+	le(b, result_crc32(data, n), 4);
+	buf_add(b, data, n);
+}
+
+static void tar_entry(struct buf *tar, const char *name, char type, const char *data, size_t n, const char *size_text)
+{
+	static const char zero[512];
+	char h[512] = {0};
+	unsigned sum = 8 * ' ';
+
+	memcpy(h, name, strnlen(name, 100));
+	memcpy(h + 100, "0000644", 7);
+	snprintf(h + 124, 12, "%011zo", n);
+	if (size_text)
+		memcpy(h + 124, size_text, strnlen(size_text, 12));
+	h[156] = type;
+	memcpy(h + 257, "ustar\00000", 8);
+	for (int i = 0; i < 512; i++)
+		sum += i >= 148 && i < 156 ? 0 : (uint8_t)h[i];
+	snprintf(h + 148, 8, "%06o", sum);
+	buf_add(tar, h, 512);
+	buf_add(tar, data, n);
+	buf_add(tar, zero, -n & 511);
+}
+
+/* A whole stream around an archive; end of archive and last frame included. */
+static void stream(struct buf *out, struct buf *tar, uint32_t status, uint32_t flags)
+{
+	static const char zero[1024];
+	struct buf e = {0};
+
+	buf_add(tar, zero, 1024);
+	buf_adds(out, "KPBRES1\n");
+	for (size_t off = 0; off < tar->len; off += 16384)
+		frame(out, 'D', tar->s + off, MIN(tar->len - off, (size_t)16384));
+	le(&e, status, 4);
+	le(&e, flags, 4);
+	le(&e, tar->len, 8);
+	frame(out, 'E', e.s, e.len);
+	buf_release(&e);
+}
+
+static int unpack(const struct buf *s, struct result_end *ret)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/u", tmp);
+
+	(void)fs_rm_rf(dir);
+	return result_unpack(s->s, s->len, dir, ret);
+}
+
+static int unpack_one(const char *name, char type, const char *size_text)
+{
+	_cleanup_buf_ struct buf tar = {0}, s = {0};
+	struct result_end end;
+
+	tar_entry(&tar, name, type, "data", 4, size_text);
+	stream(&s, &tar, 0, 0);
+	return unpack(&s, &end);
+}
+
+static void test_unpack_good(void)
+{
+	_cleanup_buf_ struct buf tar = {0}, s = {0}, got = {0};
+	_cleanup_free_ char *path = xasprintf("%s/u/a/b.txt", tmp);
+	struct result_end end = {0};
+	size_t full;
+
+	tar_entry(&tar, "empty", '0', "", 0, NULL);
+	tar_entry(&tar, "a/b.txt", '0', "hello", 5, NULL);
+	stream(&s, &tar, 99, 1);
+	is_int(unpack(&s, &end), 0, "a good stream unpacks");
+	is_int(end.exit_status, 99, "exit status comes over");
+	ok(end.timed_out && !end.cut && end.files == 2, "flags and number of files");
+	is_int(fs_read(path, 0, &got), 0, "the file is there");
+	is_str(buf_str(&got), "hello", "with its content");
+	full = s.len;
+	for (s.len = 0; s.len < full; s.len++) {
+		int r = unpack(&s, &end);
+
+		if (r != -ENODATA) {
+			ok(false, "cut after %zu bytes gives %d", s.len, r);
+			return;
+		}
+	}
+	ok(true, "a stream cut anywhere is cut, not damaged (%zu places)", full);
+	s.len = full;
+	s.s[200] ^= 1;
+	is_int(unpack(&s, &end), -EBADMSG, "a flipped bit is found");
+}
+
+static void test_unpack_hostile(void)
+{
+	static const struct { const char *name, *size; char type; } bad[] = {
+		{"/etc/passwd", NULL, '0'}, {"../x", NULL, '0'}, {"a/../../x", NULL, '0'}, {"a//b", NULL, '0'},
+		{"./x", NULL, '0'}, {"a/", NULL, '0'}, {"a\nb", NULL, '0'}, {"a;b", NULL, '0'},
+		{"-rf", NULL, '0'}, {"a/-x", NULL, '0'}, {"x\033[2J", NULL, '0'}, {"..", NULL, '0'},
+		{"link", NULL, '2'}, {"hard", NULL, '1'}, {"dev", NULL, '3'}, {"fifo", NULL, '6'}, {"dir", NULL, '5'},
+		{"old", NULL, 0}, {"pax", NULL, 'x'}, {"long", NULL, 'L'},
+		{"big", "77777777777", '0'}, {"neg", "-0000000001", '0'}, {"text", "1234567x", '0'}, {"space", " 0000000004", '0'},
+	};
+	char name[101];
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		_cleanup_free_ char *safe = term_safe(bad[i].name);
+
+		is_int(unpack_one(bad[i].name, bad[i].type, bad[i].size), -EBADMSG, "'%s' type %c is refused", safe,
+		       bad[i].type ? bad[i].type : '-');
+	}
+	is_int(unpack_one("", '0', NULL), 0, "an empty name is the archive's end");
+	memset(name, 'n', 100);
+	name[100] = 0;
+	is_int(unpack_one(name, '0', NULL), 0, "a name of 100 characters is taken");
+	{
+		_cleanup_free_ char *out = xasprintf("%s/x", tmp);
+
+		ok(!fs_exists(out), "nothing was written beside the folder");
+	}
+}
+
+static void test_unpack_caps(void)
+{
+	_cleanup_buf_ struct buf many = {0}, twice = {0}, both = {0}, s = {0}, t = {0}, u = {0}, v = {0}, w = {0};
+	struct result_end end;
+	char e[16] = {0};
+
+	for (int i = 0; i <= RESULT_MAX_FILES; i++) {
+		char name[20];
+
+		snprintf(name, sizeof(name), "f%d", i);
+		tar_entry(&many, name, '0', "", 0, NULL);
+	}
+	stream(&s, &many, 0, 0);
+	is_int(unpack(&s, &end), -EBADMSG, "too many files are refused");
+	tar_entry(&twice, "x", '0', "1", 1, NULL);
+	tar_entry(&twice, "x", '0', "2", 1, NULL);
+	stream(&t, &twice, 0, 0);
+	is_int(unpack(&t, &end), -EBADMSG, "the same name twice is refused");
+	tar_entry(&both, "x", '0', "1", 1, NULL);
+	tar_entry(&both, "x/y", '0', "2", 1, NULL);
+	stream(&u, &both, 0, 0);
+	is_int(unpack(&u, &end), -EBADMSG, "file and folder of one name are refused");
+	buf_adds(&v, "KPBRES1\n");
+	buf_addc(&v, 'D');
+	le(&v, 0xfffffff0u, 4);
+	le(&v, 0, 4);
+	is_int(unpack(&v, &end), -EBADMSG, "a huge frame is refused before it is read");
+	buf_adds(&w, "KPBRES1\n");
+	frame(&w, 'E', e, 16);
+	is_int(unpack(&w, &end), -EBADMSG, "an archive without an end is refused");
+}
+
+static void test_cpio(void)
+{
+	_cleanup_free_ char *file = xasprintf("%s/a.cpio", tmp), *dir = xasprintf("%s/c", tmp), *cmd = NULL;
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	struct cpio c = {0}, d = {0};
+
+	for (struct cpio *p = &c; p; p = p == &c ? &d : NULL) {
+		cpio_dir(p, "d");
+		cpio_file(p, "d/f", 0755, "abc", 3);
+		cpio_link(p, "l", "d/f");
+		cpio_end(p);
+	}
+	ok(c.b.len == d.b.len && !memcmp(c.b.s, d.b.s, c.b.len), "equal content gives equal bytes");
+	is_int(c.b.len % 512, 0, "the archive ends on a border");
+	is_int(fs_write_atomic(file, c.b.s, c.b.len), 0, "written");
+	cmd = xasprintf("mkdir %s && cd %s && cpio -im --quiet <%s && cat l && stat -c %%a:%%Y d/f", dir, dir, file);
+	is_int(proc_run(&(struct proc_spec){.argv = ARGV("sh", "-c", cmd)}, &r), 0, "cpio runs");
+	is_str(buf_str(&r.out), "abc755:0\n", "cpio(1) reads it: link, content, mode, time");
+	buf_release(&c.b);
+	buf_release(&d.b);
+}
+
+static void test_console(void)
+{
+	static const struct { const char *text, *want; } cases[] = {
+		{"[    0.1] ok\r\n", NULL},
+		{"[    0.5] Kernel panic - not syncing: Attempted to kill init! exitcode=0x00000100\r\n",
+		 "kernel panic: Attempted to kill init! exitcode=0x00000100"},
+		{"BUG: kernel NULL pointer dereference, address: 0000000000000008\nOops: 0000 [#1]\n"
+		 "Kernel panic - not syncing: Fatal exception\n",
+		 "oops: kernel NULL pointer dereference, address: 0000000000000008 (kernel panic: Fatal exception)"},
+		{"[ 3.0] general protection fault, probably for non-canonical address 0x1: 0000 [#1]\n",
+		 "oops: general protection fault, probably for non-canonical address 0x1: 0000 [#1]"},
+		{"watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]\n",
+		 "hang: watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]"},
+		{"traps: x[1] general protection fault ip:1 sp:2 error:0 in x\nWARNING: CPU: 0 PID: 1 at x.c:1\n", NULL},
+		{"", NULL},
+	};
+	static const char dirty[] = "one\r\ntwo\033[2J\0x\nthree\n\n";
+	_cleanup_free_ char *tail = console_tail(dirty, sizeof(dirty) - 1, 2), *none = console_tail("", 0, 5);
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *got = console_failure(cases[i].text, strlen(cases[i].text));
+
+		if (cases[i].want)
+			is_str(got, cases[i].want, "console: %s", cases[i].want);
+		else
+			ok(!got, "console %zu: no failure", i);
+	}
+	is_str(tail, "two\\x1b[2J\\x01x\nthree\n", "the last two lines, safe for a terminal");
+	is_str(none, "", "an empty console has an empty tail");
+}
+
+static struct boot_result local(const char *script, double timeout, const char *dir, volatile const int *cancel)
+{
+	struct machine m = {.name = (char *)"here", .driver = (char *)"local"};
+	_cleanup_free_ char *out = xasprintf("%s/%s", tmp, dir);
+	struct boot_request q = {.machine = &m, .image = "/etc/passwd", .script = script, .script_timeout_s = timeout,
+				 .env = ARGV("EXTRA=e x"), .perturb = 7, .out_dir = out, .cancel = cancel};
+	struct boot_result r = {0};
+
+	is_int(machine_boot(&q, &r), 0, "local boot of '%.30s'", script);
+	return r;
+}
+
+static void test_local(void)
+{
+	_cleanup_free_ char *file = xasprintf("%s/l1/result/f", tmp), *boot = xasprintf("%s/l1/.boot", tmp);
+	_cleanup_free_ char *pidfile = xasprintf("%s/l2/result/pid", tmp);
+	_cleanup_buf_ struct buf got = {0}, pid = {0};
+	_cleanup_(proc_result_release) struct proc_result p = {0};
+	static volatile const int stop = 1;
+	struct boot_result r = local("echo \"$KPB_ARTEFACT $KPB_PERTURB $EXTRA\" >$RESULT_DIR/f; echo last; exit 3", 10, "l1", NULL);
+
+	is_str(r.verdict, "ok", "the script ran");
+	is_int(r.exit_status, 3, "its exit status");
+	is_str(r.console_tail, "last\n", "what it said last");
+	(void)fs_read(file, 0, &got);
+	is_str(buf_str(&got), "/etc/passwd 7 e x\n", "artefact, replicate and environment");
+	ok(!fs_exists(boot), "the boot folder is gone");
+	boot_result_release(&r);
+	r = local("setsid sleep 987 & echo $! >pid; sleep 987", 0.5, "l2", NULL);
+	is_str(r.verdict, "timeout", "a long script is ended");
+	(void)fs_read(pidfile, 0, &pid);
+	ok(atoi(buf_str(&pid)) > 0, "it had started a process of another session");
+	is_int(proc_run(&(struct proc_spec){.argv = ARGV("pgrep", "-fx", "sleep 987")}, &p), 0, "looked for it");
+	ok(p.status == 1 || getuid() != 0, "which is gone too");
+	is_str(r.cause, "the script took longer than 0.5 s", "with this cause");
+	boot_result_release(&r);
+	r = local("sleep 987", 100, "l3", &stop);
+	is_str(r.verdict, "infra", "a stopped run is nobody's fault");
+	boot_result_release(&r);
+}
+
+static void test_machine_errors(void)
+{
+	struct machine m = {.name = (char *)"x", .driver = (char *)"qemu-icount", .qemu = (char *)"no-such-qemu"};
+	_cleanup_free_ char *out = xasprintf("%s/e", tmp), *old = xasprintf("%s/e/1/.boot/lock", tmp);
+	_cleanup_free_ char *dir = NULL, *used = xasprintf("%s/e/2", tmp), *kept = xasprintf("%s/.boot", used);
+	struct boot_request q = {.machine = &m, .image = "/none", .root_image = "/etc/passwd", .script = "", .out_dir = out};
+	struct boot_result r = {0};
+	int lock = -1;
+
+	machine_boot(&q, &r);
+	is_str(r.verdict, "infra", "a missing image is infra");
+	is_str(r.cause, "kernel image '/none' is missing", "and named");
+	boot_result_release(&r);
+	q.image = "/etc/passwd";
+	machine_boot(&q, &r);
+	is_str(r.verdict, "infra", "missing QEMU is infra");
+	ok(strstr(r.cause, "apt-get install"), "and says what to do: %s", r.cause);
+	boot_result_release(&r);
+	m.driver = (char *)"nope";
+	is_int(machine_boot(&q, &r), -ENOENT, "an unknown driver is an error");
+	m = (struct machine){.name = (char *)"x", .driver = (char *)"qemu-icount", .cpus = 2};
+	ok(machine_driver("qemu-icount")->check(&m) == -EINVAL, "qemu-icount refuses two CPUs");
+	is_int(fs_mkdir_parent(old) | fs_write_atomic(old, "", 0), 0, "a folder of a dead worker");
+	is_int(boot_folder_make(used, &dir, &lock), 0, "and one of a living worker");
+	machine_clean_stale(tmp);
+	ok(!fs_exists(old) && fs_exists(kept), "only the dead worker's folder is removed");
+	if (lock >= 0)
+		close(lock);
+}
+
+static void test_root(void)
+{
+	_cleanup_free_ char *cache = xasprintf("%s/cache", tmp);
+	_cleanup_(root_image_release) struct root_image a = {0}, b = {0}, c = {0};
+
+	if (root_image_make(cache, NULL, &a) < 0) {
+		ok(true, "root image # SKIP %s", err_msg());
+		return;
+	}
+	ok(!a.cached && a.bytes == fs_size(a.path), "built, %" PRId64 " bytes in %.2f s", a.bytes, a.seconds);
+	is_int(root_image_make(cache, NULL, &b), 0, "asked again");
+	ok(b.cached && streq(a.path, b.path), "comes out of the cache");
+	is_int(root_image_make(cache, ARGV("no-such-program"), &c), -ENOENT, "a missing program is named");
+	ok(strstr(err_msg(), "no-such-program"), "%s", err_msg());
+	is_int(root_image_make(cache, ARGV("time"), &c), 0, "with GNU time");
+	ok(c.bytes > a.bytes && strcmp(c.hash, a.hash), "another image");
+}
+
+int main(void)
+{
+	char template[] = "/tmp/kpb-machine-XXXXXX";
+
+	tmp = mkdtemp(template);
+	test_unpack_good();
+	test_unpack_hostile();
+	test_unpack_caps();
+	test_cpio();
+	test_console();
+	test_local();
+	test_machine_errors();
+	test_root();
+	(void)fs_rm_rf(tmp);
+	return tap_done();
+}
