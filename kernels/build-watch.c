@@ -110,7 +110,7 @@ static char *own_group(bool v2)
 	_cleanup_buf_ struct buf b = {0};
 	char *path = NULL;
 
-	if (fs_read("/proc/self/cgroup", 65536, &b) < 0)
+	if (fs_read("/proc/self/cgroup", 65536, &b) < 0 || !b.s)
 		return NULL;
 	for (char *save = NULL, *l = strtok_r(b.s, "\n", &save); l && !path; l = strtok_r(NULL, "\n", &save)) {
 		char *mark = strstr(l, v2 ? "0::" : ":pids:");

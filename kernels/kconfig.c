@@ -46,7 +46,7 @@ static int add_fragment(const char *name, int depth, struct buf *out)
 	r = fs_read(path, FRAGMENT_MAX, &text);
 	if (r < 0)
 		return r;
-	for (char *save = NULL, *l = strtok_r(text.s, "\n", &save); r == 0 && l; l = strtok_r(NULL, "\n", &save)) {
+	for (char *save = NULL, *l = text.s ? strtok_r(text.s, "\n", &save) : NULL; r == 0 && l; l = strtok_r(NULL, "\n", &save)) {
 		char *word, *end = NULL;
 
 		if (!startswith(l, include)) {

@@ -153,7 +153,7 @@ int tree_remote_heads(const char *url, const char *const *globs, double timeout_
 		return git_failed(&r, "list", url);
 	if (r.truncated)
 		return err_set(-E2BIG, "'%s' has too many branches to list", shown);
-	for (char *save = NULL, *l = strtok_r(r.out.s, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+	for (char *save = NULL, *l = r.out.s ? strtok_r(r.out.s, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
 		char *tab = strchr(l, '\t');
 
 		if (!tab || !oid_valid(l, tab - l) || !startswith(tab + 1, prefix) || !tree_ref_valid(tab + 1))

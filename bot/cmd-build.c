@@ -1,0 +1,135 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/ask.h"
+#include "kernels/build.h"
+#include "kernels/tree.h"
+#include "lib/fs.h"
+
+#include <json-c/json.h>
+#include <signal.h>
+
+extern const struct verb verb_build;
+
+static volatile int stop;
+
+static void on_signal(int sig _unused_) { stop = 1; }
+
+/* On a terminal one line that changes, else nothing: the log has it all. */
+struct progress { bool terminal; usec_t start; unsigned lines; };
+
+static void show(void *arg, const char *line)
+{
+	struct progress *p = arg;
+
+	p->lines++;
+	if (p->terminal)
+		fprintf(stderr, "\r\033[K%4.0f s  %5u lines  %.80s", (mono_usec() - p->start) / 1e6, p->lines, line);
+}
+
+static int keep_row(struct ctx *c, const struct asked *a, const struct build_request *q, const struct build_result *b)
+{
+	struct db_build row = {.tree = a->tree.id, .commit = (char *)q->commit, .kconfig = (char *)q->kconfig,
+			       .state = (char *)b->state, .image_path = b->image_path, .image_hash = b->image_hash,
+			       .config_hash = b->config_hash, .source_hash = b->source_hash, .toolchain = b->toolchain,
+			       .error = b->error, .warnings = b->warnings, .log_path = b->log_path, .seconds = b->seconds,
+			       .cached = b->cached, .time = now_usec()};
+
+	return streq(b->state, "infra") ? 0 : store_build_put(c->store, &row, NULL);
+}
+
+static void print_json(const struct build_request *q, const struct build_result *b)
+{
+	const struct { const char *key, *text; } texts[] = {
+		{"commit", q->commit}, {"kconfig", q->kconfig}, {"state", b->state}, {"image", b->image_path},
+		{"image_hash", b->image_hash}, {"config_hash", b->config_hash}, {"source_hash", b->source_hash},
+		{"toolchain", b->toolchain}, {"error", b->error}, {"warnings", b->warnings}, {"log", b->log_path},
+	};
+	struct json_object *o = json_object_new_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		json_object_object_add(o, texts[i].key, texts[i].text ? json_object_new_string(texts[i].text) : NULL);
+	json_object_object_add(o, "seconds", json_object_new_double(b->seconds));
+	json_object_object_add(o, "cached", json_object_new_boolean(b->cached));
+	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+static void print_text(const struct build_request *q, const struct build_result *b)
+{
+	_cleanup_free_ char *warnings = xstrdup(b->warnings);
+
+	printf("%.12s %s: %s, %.1f s%s\n", q->commit, q->kconfig, b->state, b->seconds, b->cached ? " (kept from before)" : "");
+	if (b->error)
+		printf("error: %s\n", b->error);
+	for (char *save = NULL, *l = warnings ? strtok_r(warnings, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save))
+		printf("warning: %s\n", l);
+	if (b->image_path)
+		printf("image: %s\nsha256: %s\n", b->image_path, b->image_hash);
+	if (b->log_path)
+		printf("log: %s\n", b->log_path);
+}
+
+static int build(struct ctx *c, const char *rev, const char *tree, const char *kconfig, const struct strv *options, bool *ret_ok)
+{
+	_cleanup_(asked_release) struct asked a = {0};
+	_cleanup_(build_result_release) struct build_result b = {0};
+	_cleanup_free_ char *commit = NULL, *log = NULL;
+	struct progress p = {.terminal = isatty(2) && !c->json, .start = mono_usec()};
+	struct build_request q;
+	int r = ask_tree(c, tree, &a);
+
+	if (r >= 0)
+		r = ask_commit(c, &a, rev, &commit);
+	if (r < 0)
+		return r;
+	log = xasprintf("%s/logs/build-by-hand-%d.log", c->config.state_dir, getpid());
+	q = (struct build_request){.kind = a.tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, .tree = a.tree.name,
+				   .git_dir = a.git_dir, .commit = commit, .kconfig = kconfig ? kconfig : a.tcfg.kconfig,
+				   .options = (const char *const *)options->v, .command = a.tcfg.build_command,
+				   .artefact = a.tcfg.artefact, .state_dir = c->config.state_dir,
+				   .cache_dir = c->config.cache_dir, .log_path = log, .jobs = c->config.build_jobs,
+				   .cancel = &stop, .progress = show, .progress_arg = &p};
+	signal(SIGINT, on_signal);
+	signal(SIGTERM, on_signal);
+	r = build_commit(&q, &b);
+	if (p.terminal && p.lines)
+		fputs("\r\033[K", stderr);
+	if (r >= 0 && !options->n) /* a variant is not the build that comparisons speak of */
+		r = keep_row(c, &a, &q, &b);
+	if (r < 0)
+		return r;
+	*ret_ok = streq(b.state, "ok");
+	(c->json ? print_json : print_text)(&q, &b);
+	return 0;
+}
+
+static int run(int argc, char **argv, struct ctx *c)
+{
+	const char *tree = NULL, *kconfig = NULL;
+	_cleanup_strv_ struct strv options = {0};
+	const struct opt opts[] = {
+		OPT_TEXT('t', "tree", "NAME", &tree, "the tree (needed when there are several)"),
+		OPT_TEXT('k', "kconfig", "NAME", &kconfig, "kernel config (default: the tree's)"),
+		OPT_LIST('o', "option", "CONFIG_X=y", &options, "one more config line (repeatable)"),
+		OPT_END,
+	};
+	bool good = false;
+	int e = verb_options(&verb_build, &argc, &argv, opts, c), r;
+
+	if (e >= 0)
+		return e;
+	if (argc != 1)
+		return verb_usage(c, "build: which commit? write 'kperfbot build COMMIT --tree NAME'");
+	r = ctx_store(c, false);
+	if (r >= 0)
+		r = build(c, argv[0], tree, kconfig, &options, &good);
+	return r < 0 ? verb_fail(c, r) : good ? EXIT_DONE : EXIT_NO;
+}
+
+const struct verb verb_build = {
+	.name = "build",
+	.usage = "COMMIT [--tree NAME] [--kconfig NAME]",
+	.summary = "build one commit now",
+	.text = "COMMIT is any git revision of the tree's mirror. The build runs in a sandbox without network. A build of the same\n"
+		"files, config and compiler made before is used again. Exit status 1: it does not build.",
+	.run = run,
+};

@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/verb.h"
+#include "bot/work.h"
+#include "kernels/build.h"
+#include "kernels/tree.h"
+#include "lib/fs.h"
+
+#include <json-c/json.h>
+#include <unistd.h>
+
+extern const struct verb verb_tree;
+
+struct tree_options {
+	bool program, off;
+	const char *kconfig, *command, *artefact, *machine, *label;
+	double interval;
+	int64_t max_commits;
+	struct strv branches, jobs, cc;
+};
+
+static void release_options(struct tree_options *o)
+{
+	strv_release(&o->branches);
+	strv_release(&o->jobs);
+	strv_release(&o->cc);
+}
+
+static int check_add(const char *name, const struct tree_options *o)
+{
+	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
+	_cleanup_buf_ struct buf text = {0};
+
+	if (!*name || *name == '.' || *name == '-' || strspn(name, plain) != strlen(name))
+		return err_set(-EINVAL, "'%s' is no name for a tree; use letters, digits, '-', '_' and '.'", name);
+	if (o->program != (o->artefact != NULL))
+		return err_set(-EINVAL, o->program ? "a program's tree wants --artefact, the file that its build makes"
+						    : "--artefact belongs to --program");
+	if (o->program && o->kconfig)
+		return err_set(-EINVAL, "a program has no --kconfig");
+	if (o->interval < 1)
+		return err_set(-EINVAL, "--interval wants at least 1 second");
+	return o->kconfig ? kconfig_fragment(o->kconfig, &text) : 0;
+}
+
+static struct tree_config config_of(const char *name, const char *url, const struct tree_options *o)
+{
+	return (struct tree_config){.name = (char *)name, .url = (char *)url, .enabled = !o->off, .program = o->program,
+				    .branches = o->branches, .interval_s = o->interval,
+				    .kconfig = (char *)(o->program ? "program" : o->kconfig ? o->kconfig : "vm-min"),
+				    .build_command = (char *)o->command, .artefact = (char *)o->artefact, .jobs = o->jobs,
+				    .machine = (char *)(o->machine ? o->machine : o->program ? "local" : "qemu-icount"),
+				    .branch_label = (char *)o->label, .mail_cc = o->cc, .max_commits = o->max_commits};
+}
+
+static int tree_add(struct ctx *c, const char *name, const char *url, struct tree_options *o)
+{
+	_cleanup_free_ char *settings = NULL, *path = NULL;
+	_cleanup_(tree_refs_release) struct tree_refs heads = {0};
+	struct tree_config t;
+	struct db_tree d = {0};
+	int64_t id;
+	int r = check_add(name, o);
+
+	if (r == 0 && o->machine && !config_machine(&c->config, o->machine))
+		r = err_set(-EINVAL, "no machine '%s' in the configuration; 'kperfbot machine list' shows them", o->machine);
+	if (r < 0)
+		return r;
+	if (!strstr(url, "://") && fs_is_dir(url)) /* the daemon has another working folder */
+		path = realpath(url, NULL);
+	if (!o->branches.n)
+		strv_add(&o->branches, "*");
+	t = config_of(name, path ? path : url, o);
+	r = tree_remote_heads(t.url, (const char *const *)t.branches.v, 30, &heads);
+	if (r == -EINVAL)
+		return r;
+	if (r < 0) /* it may come up later: kept all the same */
+		fprintf(stderr, "kperfbot: note: %s\n", err_msg());
+	else if (!heads.n)
+		fprintf(stderr, "kperfbot: note: no branch of '%s' matches\n", t.url);
+	settings = tree_config_to_json(&t);
+	d = (struct db_tree){.name = t.name, .url = t.url, .kind = (char *)(t.program ? "program" : "kernel"),
+			     .settings = settings, .enabled = t.enabled};
+	r = ctx_store(c, false);
+	if (r >= 0)
+		r = store_tree_put(c->store, &d, &id);
+	if (r >= 0 && c->json)
+		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads.n);
+	else if (r >= 0)
+		printf("tree '%s' added%s, %zu branches seen\n", name, o->off ? " (not switched on)" : "", heads.n);
+	return r;
+}
+
+static void joined(struct table *t, size_t col, const struct strv *l)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	for (size_t i = 0; i < l->n; i++)
+		buf_addf(&b, "%s%s", i ? " " : "", l->v[i]);
+	table_text(t, col, buf_str(&b));
+}
+
+static void list_row(struct table *t, struct ctx *c, const struct db_tree *d)
+{
+	struct tree_config cfg = {0};
+	struct db_branch *b = NULL;
+	size_t n = 0;
+
+	table_row(t);
+	table_text(t, 0, d->name);
+	table_text(t, 1, d->enabled ? "on" : "off");
+	table_text(t, 2, d->url);
+	if (tree_config_from_db(d, &cfg) == 0) {
+		joined(t, 3, &cfg.branches);
+		table_text(t, 4, cfg.kconfig);
+		joined(t, 5, &cfg.jobs);
+		tree_config_release(&cfg);
+	}
+	if (store_branches(c->store, d->id, &b, &n) >= 0)
+		table_int(t, 6, n);
+	DB_LIST_RELEASE(b, n, db_branch_release);
+	table_text(t, 7, d->poll_error);
+}
+
+static int tree_list(struct ctx *c)
+{
+	static const char *const columns[] = {"name", "watch", "url", "branches", "kconfig", "jobs", "heads", "trouble"};
+	_cleanup_table_ struct table t = {0};
+	struct db_tree *trees = NULL;
+	size_t n = 0;
+	int r = ctx_store(c, true);
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		table_column(&t, columns[i], i == 6);
+	if (r >= 0)
+		r = store_trees(c->store, &trees, &n);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		list_row(&t, c, &trees[i]);
+	DB_LIST_RELEASE(trees, n, db_tree_release);
+	return r < 0 ? r : table_print(&t, ctx_form(c), stdout);
+}
+
+static int tree_fetch_now(struct ctx *c, const char *name)
+{
+	int r = ctx_store(c, false);
+
+	if (r >= 0)
+		r = work_fetch(c, name);
+	if (r >= 0)
+		printf(c->json ? "{\"moved\": %d}\n" : "%d branches moved\n", r);
+	return r;
+}
+
+/* The mirror stays while results speak of its commits; --purge would be a way to lose proofs. */
+static int tree_remove(struct ctx *c, const char *name)
+{
+	int r = ctx_store(c, false);
+
+	if (r >= 0)
+		r = store_tree_remove(c->store, name);
+	if (r >= 0)
+		printf(c->json ? "{\"removed\": true}\n" : "tree removed; its mirror is kept\n");
+	return r;
+}
+
+static int run(int argc, char **argv, struct ctx *c)
+{
+	_cleanup_(release_options) struct tree_options o = {.interval = 300, .max_commits = 20000};
+	const struct opt opts[] = {
+		OPT_LIST('b', "branch", "GLOB", &o.branches, "watch branches that match (repeatable; default all)"),
+		OPT_TEXT('k', "kconfig", "NAME", &o.kconfig, "kernel config (default vm-min)"),
+		OPT_LIST('j', "job", "NAME", &o.jobs, "job to run on each new head (repeatable)"),
+		OPT_TEXT('m', "machine", "NAME", &o.machine, "test machine"),
+		OPT_SECONDS('i', "interval", "TIME", &o.interval, "how often to look (default 5m)"),
+		OPT_INT(0, "max-commits", "N", &o.max_commits, "longest range to compare"),
+		OPT_TEXT(0, "label", "TEXT", &o.label, "branch label in the subject of reports"),
+		OPT_LIST(0, "cc", "ADDRESS", &o.cc, "copy of each report (repeatable)"),
+		OPT_FLAG(0, "program", &o.program, "a user-space program, not a kernel"),
+		OPT_TEXT(0, "command", "COMMAND", &o.command, "program: how to build it (default make)"),
+		OPT_TEXT(0, "artefact", "PATH", &o.artefact, "program: file or folder to keep"),
+		OPT_FLAG(0, "off", &o.off, "add it, but do not watch it yet"),
+		OPT_END,
+	};
+	int e = verb_options(&verb_tree, &argc, &argv, opts, c), r;
+
+	if (e >= 0)
+		return e;
+	if (argc == 3 && streq(argv[0], "add"))
+		r = tree_add(c, argv[1], argv[2], &o);
+	else if (argc == 1 && streq(argv[0], "list"))
+		r = tree_list(c);
+	else if (argc == 2 && streq(argv[0], "fetch"))
+		r = tree_fetch_now(c, argv[1]);
+	else if (argc == 2 && streq(argv[0], "remove"))
+		r = tree_remove(c, argv[1]);
+	else
+		return verb_usage(c, "tree: write 'tree add NAME URL', 'tree list', 'tree fetch NAME' or 'tree remove NAME'");
+	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
+}
+
+const struct verb verb_tree = {
+	.name = "tree",
+	.usage = "add NAME URL [options]\nlist\nfetch NAME\nremove NAME",
+	.summary = "git trees to watch",
+	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
+		"head ever seen stays in the mirror. 'add' on a name that exists changes that tree.",
+	.run = run,
+};

@@ -1,0 +1,348 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Mirrors and graphs on real repositories, served by "git daemon" on the loopback. */
+#include "kernels/tree.h"
+#include "kernels/tree-priv.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "tests/tap.h"
+
+#include <arpa/inet.h>
+#include <signal.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+
+static char *top, *work, *mirror, *url;
+static pid_t daemon_pid;
+static int daemon_port;
+
+/* Runs a shell script in the work repository; its first output line is the result. */
+static char *sh(const char *fmt, ...)
+{
+	_cleanup_free_ char *script = NULL, *full = NULL;
+	_cleanup_buf_ struct buf out = {0};
+	va_list ap;
+
+	va_start(ap, fmt);
+	if (vasprintf(&script, fmt, ap) < 0)
+		abort();
+	va_end(ap);
+	full = xasprintf("export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A "
+			 "GIT_COMMITTER_EMAIL=a@example.org GIT_CONFIG_GLOBAL=/dev/null\nset -e\n%s", script);
+	if (proc_ok(ARGV("sh", "-c", full), work, &out) < 0)
+		printf("# %s\n", err_msg());
+	return xstrndup(buf_str(&out), strcspn(buf_str(&out), "\n"));
+}
+
+static int free_port(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0), port = 0;
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(a);
+
+	if (fd >= 0 && bind(fd, (struct sockaddr *)&a, n) == 0 && getsockname(fd, (struct sockaddr *)&a, &n) == 0)
+		port = ntohs(a.sin_port);
+	if (fd >= 0)
+		close(fd);
+	return port;
+}
+
+static void serve(void)
+{
+	_cleanup_free_ char *port = xasprintf("--port=%d", daemon_port), *base = xasprintf("--base-path=%s", top);
+
+	proc_start(&(struct proc_spec){.argv = ARGV("git", "daemon", "--listen=127.0.0.1", port, base, "--export-all",
+						    "--reuseaddr", top), .out_path = "/dev/null"}, &daemon_pid);
+	for (int i = 0; i < 200; i++) {
+		struct tree_refs r = {0};
+		int e = tree_remote_heads(url, NULL, 5, &r);
+
+		tree_refs_release(&r);
+		if (e == 0)
+			return;
+		usleep(50000);
+	}
+}
+
+static void unserve(void)
+{
+	kill(-daemon_pid, SIGKILL);
+	waitpid(daemon_pid, NULL, 0);
+}
+
+static int fetch_all(struct tree_refs *r)
+{
+	int e = tree_remote_heads(url, NULL, 20, r);
+
+	return e < 0 ? e : tree_fetch(url, mirror, r, 60);
+}
+
+static bool has(const char *oid)
+{
+	struct commit_info c = {0};
+	bool yes = tree_commit(mirror, oid, &c) == 0;
+
+	commit_info_release(&c);
+	return yes;
+}
+
+static void test_urls(void)
+{
+	static const char *const bad[] = {"", "-u/tmp/x", "--upload-pack=touch /tmp/x", "ext::sh -c id", "ext::id", "fd::3",
+					  "file://-x", "ssh://-oProxyCommand=id/x", "gopher://x/y", "http://x/\n", "name"};
+	static const char *const good[] = {"https://example.org/net.git", "/srv/git/x.git", "git@example.org:x.git", "./x"};
+	struct tree_refs r = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		is_int(tree_remote_heads(bad[i], NULL, 5, &r), -EINVAL, "refuses '%s'", i == 9 ? "a newline" : bad[i]);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		is_int(tree_url_check(good[i]), 0, "takes '%s'", good[i]);
+}
+
+static void test_fetch(void)
+{
+	_cleanup_free_ char *one = sh("echo 1 >f; git add f; git commit -qm one; git rev-parse HEAD"), *two = NULL, *side = NULL,
+			    *lock = xasprintf("%s/config.lock", mirror), *reflock = xasprintf("%s/refs/heads/main.lock", mirror),
+			    *pack = xasprintf("%s/objects/pack/tmp_pack_x", mirror), *got = NULL;
+	struct tree_refs r = {0};
+
+	is_int(fetch_all(&r), 0, "first fetch");
+	ok(r.n == 1 && streq(r.v[0].branch, "main") && streq(r.v[0].oid, one), "the listing names branch and head");
+	ok(has(one), "the commit arrived");
+	tree_refs_release(&r);
+
+	two = sh("git checkout -q --orphan new; echo 2 >f; git add f; git commit -qm two; git branch -M new main; "
+		 "git branch side/deep; git rev-parse HEAD");
+	fs_write_atomic(lock, "", 0);
+	fs_write_atomic(reflock, "", 0);
+	fs_write_atomic(pack, "half", 4);
+	is_int(fetch_all(&r), 0, "fetches over a force push, with stale locks of a killed git in the mirror");
+	tree_refs_release(&r);
+	ok(!fs_exists(lock) && !fs_exists(pack), "what the killed git left is gone");
+	sh("git --git-dir=%s reflog expire --expire=now --all; git --git-dir=%s gc -q --prune=now", mirror, mirror);
+	ok(has(one) && has(two), "the head pushed away survives git gc");
+	is_int(tree_resolve(mirror, "main", &got), 0, "resolves a branch");
+	is_str(got, two, "to its new head");
+
+	side = sh("git checkout -q side/deep; echo 3 >g; git add g; git commit -qm three; git checkout -q main; git rev-parse side/deep");
+	is_int(fetch_all(&r), 0, "fetches a branch with a slash");
+	tree_refs_release(&r);
+	sh("git branch -qD side/deep; git branch side");
+	is_int(fetch_all(&r), 0, "'side' may follow the deleted 'side/deep'");
+	tree_refs_release(&r);
+	ok(has(side), "the deleted branch's commit is still there");
+	is_int(tree_remote_heads(url, (const char *const[]){"si*", NULL}, 20, &r), 0, "lists by glob");
+	ok(r.n == 1 && streq(r.v[0].branch, "side"), "only what matches");
+	tree_refs_release(&r);
+}
+
+/* git is killed at many points of a first fetch; each next fetch must succeed. */
+static void test_killed(void)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/killed.git", top), *head = sh("git rev-parse main");
+	struct tree_refs r = {0};
+	int good = 0, rounds = 12;
+
+	tree_remote_heads(url, (const char *const[]){"main", NULL}, 20, &r);
+	for (int i = 0; i < rounds; i++) {
+		pid_t pid;
+
+		fs_rm_rf(dir);
+		pid = fork();
+		if (!pid)
+			_exit(tree_fetch(url, dir, &r, 60) != 0);
+		usleep(3000 * i);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		if (tree_fetch(url, dir, &r, 60) < 0)
+			printf("# round %d: %s\n", i, err_msg());
+		else
+			good += tree_is_ancestor(dir, head, head) == 1;
+	}
+	is_int(good, rounds, "killed at %d points of a first fetch, the next one mends it", rounds);
+	tree_refs_release(&r);
+}
+
+static void test_vanished(void)
+{
+	struct tree_refs r = {0};
+	int e;
+
+	unserve();
+	e = tree_remote_heads(url, NULL, 20, &r);
+	ok(e < 0 && strstr(err_msg(), url) && strstr(err_msg(), "efused"), "a vanished remote: %s", err_msg());
+	serve();
+	is_int(tree_remote_heads(url, NULL, 20, &r), 0, "and it comes back");
+	tree_refs_release(&r);
+}
+
+/* A server that accepts and then says nothing. */
+static void test_silent(void)
+{
+	int fd = socket(AF_INET, SOCK_STREAM, 0);
+	struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+	socklen_t n = sizeof(a);
+	_cleanup_free_ char *silent = NULL;
+	struct tree_refs r = {0};
+
+	if (bind(fd, (struct sockaddr *)&a, n) < 0 || listen(fd, 4) < 0 || getsockname(fd, (struct sockaddr *)&a, &n) < 0)
+		abort();
+	silent = xasprintf("git://127.0.0.1:%d/x", ntohs(a.sin_port));
+	is_int(tree_remote_heads(silent, NULL, 0.5, &r), -ETIMEDOUT, "a silent server ends at the timeout");
+	close(fd);
+}
+
+static uint32_t node_of(const struct tree_range *r, const char *oid)
+{
+	for (uint32_t i = 0; i < r->dag.n; i++)
+		if (streq(r->oid[i], oid))
+			return i;
+	return UINT32_MAX;
+}
+
+static void test_dag(void)
+{
+	_cleanup_free_ char *base = sh("git checkout -q -b dag main; git rev-parse HEAD"),
+			    *a = sh("echo a >a; git add a; git commit -qm a; git rev-parse HEAD"),
+			    *b = sh("git checkout -q -b b %s; echo b >b; git add b; git commit -qm b; git rev-parse HEAD", base),
+			    *c = sh("git checkout -q -b c %s; echo c >c; git add c; git commit -qm c; git rev-parse HEAD", base),
+			    *octo = sh("git checkout -q dag; git merge -q -m octopus b c >/dev/null; git rev-parse HEAD"),
+			    *empty = sh("git commit -q --allow-empty -m empty; git rev-parse HEAD"),
+			    *dir = xasprintf("%s/.git", work);
+	struct tree_range r = {0};
+	uint32_t m;
+
+	is_int(tree_range(dir, base, empty, 100, &r), 0, "range with an octopus");
+	is_int(r.dag.n, 6, "base, three branches, the merge, one more");
+	is_str(r.oid[0], base, "node 0 is the base");
+	is_str(r.oid[r.dag.n - 1], empty, "the last node is the head");
+	m = node_of(&r, octo);
+	is_int(m < r.dag.n ? r.dag.first[m + 1] - r.dag.first[m] : 0, 3, "the merge has three parents");
+	is_int(r.dag.parent[r.dag.first[m]], node_of(&r, a), "the first one is git's first parent");
+	ok(!r.why[m] && streq(r.why[5], "changes no file"), "an empty commit cannot matter, a merge always can");
+	tree_range_release(&r);
+
+	is_int(tree_range(dir, a, octo, 100, &r), 0, "range from inside");
+	m = node_of(&r, octo);
+	is_int(r.dag.n, 4, "b and c lie outside of a's history");
+	is_int(r.dag.parent[r.dag.first[node_of(&r, b)]], 0, "parents outside map to the base");
+	tree_range_release(&r);
+	is_int(tree_range(dir, base, empty, 3, &r), -E2BIG, "no more than was asked for");
+	is_int(tree_range(dir, base, base, 3, &r), 0, "an empty range");
+	is_int(r.dag.n, 1, "is the base alone");
+	tree_range_release(&r);
+	is_int(tree_is_ancestor(dir, c, octo), 1, "c is an ancestor of the merge");
+	is_int(tree_is_ancestor(dir, octo, c), 0, "and not the other way round");
+	is_int(tree_resolve(dir, "no-such-rev", &(char *){NULL}), -ENOENT, "an unknown revision");
+	free(TAKE_PTR(a));
+}
+
+static void test_paths(void)
+{
+	static const struct { const char *path, *why; } cases[] = {
+		{"Documentation/networking/scaling.rst", "documentation only"}, {"MAINTAINERS", "documentation only"},
+		{"net/unix/README.rst", "documentation only"}, {"arch/arm64/mm/fault.c", "other architecture"},
+		{"arch/riscv/Kconfig", "other architecture"}, {"tools/testing/selftests/net/x.c", "user-space tools only"},
+		{"arch/x86/mm/fault.c", NULL}, {"arch/Kconfig", NULL}, {"Documentation/Kconfig", NULL},
+		{"tools/objtool/check.c", NULL}, {"tools/lib/subcmd/help.c", NULL}, {"tools/include/linux/types.h", NULL},
+		{"include/linux/skbuff.h", NULL}, {"net/Makefile", NULL}, {"scripts/spelling.txt", NULL},
+		{"arch/x86/lib/x86-opcode-map.txt", NULL}, {"rust/kernel/README.md", NULL}, {"lib/Kconfig.debug", NULL},
+	};
+	_cleanup_free_ char *dir = xasprintf("%s/.git", work), *head = NULL, *mixed = NULL,
+			    *base = sh("git checkout -q --orphan kernel; git rm -qrf .; mkdir -p arch/x86 init; for f in Kbuild Kconfig "
+				       "MAINTAINERS arch/x86/Makefile init/main.c; do echo x >$f; done; git add .; git commit -qm k; "
+				       "git rev-parse HEAD");
+	struct tree_range r = {0};
+	struct strv paths = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		free(sh("mkdir -p $(dirname %s); echo y >>%s; git add .; git commit -qm %zu", cases[i].path, cases[i].path, i));
+	mixed = sh("echo z >>MAINTAINERS; echo z >>net/Makefile; git commit -qam mixed; git rev-parse HEAD");
+	head = sh("mv arch/arm64/mm/fault.c init/; git add -A; git commit -qm moved; git rev-parse HEAD");
+	is_int(tree_range(dir, base, head, 100, &r), 0, "range over a kernel-looking tree");
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
+		ok(cases[i].why ? streq(r.why[i + 1], cases[i].why) : !r.why[i + 1], "%s: %s", cases[i].path,
+		   r.why[i + 1] ? r.why[i + 1] : "matters");
+	ok(!r.why[r.dag.n - 2], "one path that matters is enough");
+	ok(!r.why[r.dag.n - 1], "a file that moves out of another architecture matters");
+	tree_range_release(&r);
+	is_int(tree_changed_paths(dir, mixed, &paths), 0, "changed paths");
+	ok(paths.n == 2 && streq(paths.v[0], "MAINTAINERS") && streq(paths.v[1], "net/Makefile"), "are both named");
+	strv_release(&paths);
+}
+
+static void test_files(void)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/.git", work), *head = sh("git rev-parse kernel");
+	_cleanup_buf_ struct buf b = {0};
+	struct commit_info c = {0};
+
+	is_int(tree_file_at(dir, head, "arch/x86/Makefile", &b), 0, "reads a file at a commit");
+	is_str(buf_str(&b), "x\n", "its content");
+	is_int(tree_file_at(dir, head, "no/such", &b), -ENOENT, "a file that is not there");
+	is_int(tree_file_at(dir, head, "arch", &b), -ENOENT, "a folder is no file");
+	is_int(tree_commit(dir, head, &c), 0, "reads a commit");
+	ok(streq(c.subject, "moved") && streq(c.author_mail, "a@example.org") && c.n_parents == 1, "its fields");
+	commit_info_release(&c);
+}
+
+/* 10,000 commits by fast-import: every tenth on a side branch that is merged. */
+static void test_long(void)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/long.git", top), *base = NULL, *head = NULL;
+	_cleanup_buf_ struct buf in = {0};
+	_cleanup_(proc_result_release) struct proc_result res = {0};
+	struct tree_range r = {0};
+	int n = 10000, bad = 0;
+
+	for (int i = 1; i <= n + 1; i++) {
+		buf_addf(&in, "commit refs/heads/main\nmark :%d\ncommitter A <a@example.org> %d +0000\ndata 1\nx\n", i, 1000000 + i);
+		if (i > 1)
+			buf_addf(&in, "from :%d\n", i % 10 == 0 && i > 10 ? i - 3 : i - 1);
+		if (i > 11 && i % 10 == 1)
+			buf_addf(&in, "merge :%d\n", i - 2);
+		buf_addf(&in, "M 644 inline d%d/f\ndata 5\n%05d\n", i % 100, i);
+	}
+	free(sh("git init -q --bare -b main %s", dir));
+	proc_run(&(struct proc_spec){.argv = ARGV("git", "fast-import", "--quiet"), .cwd = dir, .input = in.s}, &res);
+	is_int(res.status, 0, "made %d commits", n);
+	tree_resolve(dir, "main", &head);
+	base = sh("git --git-dir=%s rev-list --reverse main | head -1", dir);
+	is_int(tree_range(dir, base, head, 20000, &r), 0, "range of %d commits", n);
+	is_int(r.dag.n, n + 1, "all are there");
+	is_str(r.oid[r.dag.n - 1], head, "the head is last");
+	for (uint32_t i = 1; i < r.dag.n; i++)
+		for (uint32_t e = r.dag.first[i]; e < r.dag.first[i + 1]; e++)
+			bad += r.dag.parent[e] >= i;
+	is_int(bad, 0, "parents come before children");
+	tree_range_release(&r);
+}
+
+int main(void)
+{
+	char tmp[] = "/tmp/kperfbot-tree-XXXXXX";
+
+	setenv("LC_ALL", "C", 1);
+	top = mkdtemp(tmp);
+	work = xasprintf("%s/work", top);
+	mirror = xasprintf("%s/mirror.git", top);
+	fs_mkdir_p(work);
+	free(sh("git init -q -b main ."));
+	daemon_port = free_port();
+	url = xasprintf("git://127.0.0.1:%d/work", daemon_port);
+	serve();
+	test_urls();
+	test_fetch();
+	test_killed();
+	test_vanished();
+	test_silent();
+	test_dag();
+	test_paths();
+	test_files();
+	test_long();
+	unserve();
+	fs_rm_rf(top);
+	free(work);
+	free(mirror);
+	free(url);
+	return tap_done();
+}
