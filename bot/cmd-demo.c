@@ -140,7 +140,14 @@ static int write_config(struct demo *d)
 			     "    jobs: [local-bench]\n");
 	else
 		buf_addf(&b, "    kconfig: vm-min\n    machine: qemu-icount\n    jobs: [%s]\n", d->job);
-	return fs_write_atomic(path, b.s, b.len);
+	r = fs_write_atomic(path, b.s, b.len);
+	if (r >= 0 && d->local) {
+		_cleanup_free_ char *from = xasprintf("%s/tests/demo/local-bench.yaml", fs_data_dir());
+		_cleanup_free_ char *to = xasprintf("%s/local-bench.yaml", d->etc);
+
+		r = fs_copy(from, to);
+	}
+	return r;
 }
 
 /* The branch stands at base when the tree is first seen; then a day's commits arrive. */
