@@ -55,14 +55,28 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct column *)a)->info.name, ((const struct column *)b)->info.name);
 }
 
+/* Where x is among the sorted ids, or n. Runs have mostly the same metrics in the same order: the next one is tried first. */
+static size_t find_id(const int64_t *id, size_t n, int64_t x, size_t *hint)
+{
+	const int64_t *p;
+
+	if (++*hint < n && id[*hint] == x)
+		return *hint;
+	p = bsearch(&x, id, n, sizeof(*id), by_id);
+	return *hint = p ? (size_t)(p - id) : n;
+}
+
 /* Distinct metric ids of the cells, sorted. */
 static int64_t *distinct_ids(const struct cells *c, size_t *ret_n)
 {
 	int64_t *id = xcalloc(c->n, sizeof(*id));
-	size_t n = 0, k = 0;
+	size_t n = 0, k, hint = SIZE_MAX;
 
-	for (size_t i = 0; i < c->n; i++) /* the first run is sorted already, later ones mostly repeat it */
-		if (!c->c[i].run || !n || !bsearch(&c->c[i].metric, id, k ? k : (k = n), sizeof(*id), by_id))
+	for (; n < c->n && c->c[n].run == c->c[0].run; n++) /* the first run: sorted by the primary key */
+		id[n] = c->c[n].metric;
+	k = n;
+	for (size_t i = n; i < c->n; i++)
+		if (find_id(id, k, c->c[i].metric, &hint) == k)
 			id[n++] = c->c[i].metric;
 	qsort(id, n, sizeof(*id), by_id);
 	k = 0;
@@ -73,47 +87,60 @@ static int64_t *distinct_ids(const struct cells *c, size_t *ret_n)
 	return id;
 }
 
-static int read_columns(struct store *s, const int64_t *id, size_t n, struct column *col, size_t *ret_done)
+/* Names of the sorted ids from one walk along the table; where the next one is far the walk starts anew there. */
+static int walk_columns(struct store *s, sqlite3_stmt *st, const int64_t *id, size_t n, struct column *col, size_t *done)
 {
-	for (size_t i = 0; i < n; i++) {
-		sqlite3_stmt *st;
-		int r = stmt_get(s, "SELECT name, unit, direction, kpi FROM metric WHERE id = ?", ARGS(INT(id[i])), &st);
+	int far = 0, r;
 
+	while (*done < n && (r = stmt_step(s, st)) > 0) {
+		if (sqlite3_column_int64(st, 0) < id[*done]) {
+			if (++far > 16)
+				return 0;
+			continue;
+		}
+		if (sqlite3_column_int64(st, 0) > id[*done])
+			break;
+		far = 0;
+		col[*done].id = id[*done];
+		col[(*done)++].info = (struct metric_info){column_text(st, 1), column_text(st, 2), sqlite3_column_int(st, 3),
+							   sqlite3_column_int(st, 4)};
+	}
+	if (*done < n && r >= 0)
+		return err_set(-EUCLEAN, "'%s': metric %" PRId64 " has no name", s->path, id[*done]);
+	return *done < n ? r : 0;
+}
+
+static int read_columns(struct store *s, const int64_t *id, size_t n, struct column *col, size_t *done)
+{
+	int r = 0;
+
+	while (*done < n && r >= 0) {
+		sqlite3_stmt *st;
+
+		r = stmt_get(s, "SELECT id, name, unit, direction, kpi FROM metric WHERE id >= ? ORDER BY id",
+			     ARGS(INT(id[*done])), &st);
 		if (r < 0)
 			return r;
-		r = stmt_step(s, st);
-		if (r > 0) {
-			col[i].id = id[i];
-			col[i].info = (struct metric_info){column_text(st, 0), column_text(st, 1), sqlite3_column_int(st, 2),
-							   sqlite3_column_int(st, 3)};
-			*ret_done = i + 1;
-		}
+		r = walk_columns(s, st, id, n, col, done);
 		stmt_put(s, st);
-		if (r <= 0)
-			return r ? r : err_set(-EUCLEAN, "'%s': metric %" PRId64 " has no name", s->path, id[i]);
 	}
-	return 0;
+	return r;
 }
 
 /* Where the values of each metric go: the place of id[i] in the order of names. */
 static void fill(struct matrix *m, const struct cells *c, const int64_t *id, const struct column *col)
 {
 	_cleanup_free_ size_t *place = xcalloc(m->n_metrics, sizeof(*place));
-	size_t hint = 0;
+	size_t hint = SIZE_MAX;
 
-	for (size_t i = 0; i < m->n_metrics; i++) {
-		const int64_t *p = bsearch(&col[i].id, id, m->n_metrics, sizeof(*id), by_id);
-
-		place[p - id] = i;
-	}
+	for (size_t i = 0; i < m->n_metrics; i++)
+		place[find_id(id, m->n_metrics, col[i].id, &hint)] = i;
 	for (size_t i = 0; i < m->n_metrics * m->n_runs; i++)
 		m->v[i] = NAN;
 	for (size_t i = 0; i < c->n; i++) {
 		const struct cell *x = &c->c[i];
 
-		if (++hint >= m->n_metrics || id[hint] != x->metric) /* mostly the next one */
-			hint = (const int64_t *)bsearch(&x->metric, id, m->n_metrics, sizeof(*id), by_id) - id;
-		m->v[place[hint] * m->n_runs + x->run] = x->v;
+		m->v[place[find_id(id, m->n_metrics, x->metric, &hint)] * m->n_runs + x->run] = x->v;
 	}
 }
 

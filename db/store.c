@@ -38,7 +38,7 @@ static int connect_to(struct store *s, const char *name, int flags)
 {
 	static const char *const pragma[] = {"foreign_keys = ON", "synchronous = NORMAL", "temp_store = MEMORY",
 					     "cache_size = -8000", "trusted_schema = OFF"};
-	int rc = sqlite3_open_v2(name, &s->db, flags, NULL);
+	int rc = sqlite3_open_v2(name, &s->db, flags | SQLITE_OPEN_NOMUTEX, NULL); /* a store belongs to one thread */
 
 	if (rc != SQLITE_OK)
 		return db_error(s);

@@ -133,8 +133,9 @@ static int end_task(struct store *s, int64_t id, bool ok, usec_t retry_after, co
 {
 	usec_t now = now_usec();
 	int r = db_exec(s,
-			"UPDATE task SET owner = NULL, lease_until = NULL, ended = ?1, result = ?2, "
+			"UPDATE task SET owner = NULL, lease_until = NULL, result = ?2, "
 			"state = CASE WHEN ?3 THEN 'done' WHEN ?4 > 0 AND attempts < max_attempts THEN 'ready' ELSE 'failed' END, "
+			"ended = CASE WHEN NOT ?3 AND ?4 > 0 AND attempts < max_attempts THEN NULL ELSE ?1 END, "
 			"not_before = CASE WHEN ?3 THEN not_before ELSE ?1 + ?4 END WHERE id = ?5 AND state = 'running'",
 			INT(now), TEXT(result), INT(ok), INT(retry_after), INT(id));
 

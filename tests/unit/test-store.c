@@ -466,7 +466,7 @@ static void test_claim_race(void)
 		if (!pid[p]) {
 			struct store *mine;
 			struct db_task t = {0};
-			char owner[8];
+			char owner[16];
 			int n = 0;
 
 			snprintf(owner, sizeof(owner), "p%d", p);
@@ -820,7 +820,7 @@ static void some_runs(struct store *s)
 	for (int i = 0; i < 6; i++) {
 		struct metric_set m = {0};
 		struct db_run run = a_run(i < 3 ? b1 : b2);
-		char boot[8];
+		char boot[16];
 
 		/* the first two share a boot */
 		snprintf(boot, sizeof(boot), "b%d", i == 1 ? 0 : i);
