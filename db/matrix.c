@@ -90,7 +90,7 @@ static int64_t *distinct_ids(const struct cells *c, size_t *ret_n)
 /* Names of the sorted ids from one walk along the table; where the next one is far the walk starts anew there. */
 static int walk_columns(struct store *s, sqlite3_stmt *st, const int64_t *id, size_t n, struct column *col, size_t *done)
 {
-	int far = 0, r;
+	int far = 0, r = 0;
 
 	while (*done < n && (r = stmt_step(s, st)) > 0) {
 		if (sqlite3_column_int64(st, 0) < id[*done]) {
