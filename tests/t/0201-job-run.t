@@ -1,0 +1,61 @@
+#!/bin/bash
+# The rendered script for real, on this machine: the contract of $RESULT_DIR, exit codes, monitors, clean-up.
+cd "$(dirname "$0")/../.." || exit 1
+K=${KPERFBOT:-build/kperfbot}
+T=$(mktemp -d) || exit 1
+trap 'rm -rf "$T"' EXIT
+n=0
+ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi; }
+skip() { n=$((n + 1)); echo "ok $n - # SKIP $1"; }
+
+# the command program: three repeats, own exit codes, no root needed
+"$K" job render tests/fixtures/jobs/command.yaml >"$T/command.sh"
+RESULT_DIR=$T/c sh "$T/command.sh" >/dev/null
+[ $? = 0 ] && [ -e "$T/c/started" ] && [ "$(grep -c '^ops_per_sec: 1000 ops/s$' "$T/c/command")" = 3 ] &&
+	grep -q 'Exit status: 0' "$T/c/time"
+ok $? "command: three repeats under time"
+
+"$K" job render tests/fixtures/jobs/command.yaml 'run=exit 7' monitors= repeat=1 >"$T/fail.sh"
+RESULT_DIR=$T/f sh "$T/fail.sh" >/dev/null
+[ $? = 7 ] && [ -e "$T/f/started" ]
+ok $? "the command's failure is the script's"
+
+"$K" job render tests/fixtures/jobs/command.yaml 'run=exit 7' warmup=1 >"$T/warm.sh"
+RESULT_DIR=$T/w sh "$T/warm.sh" >/dev/null 2>&1
+[ $? = 99 ] && [ ! -e "$T/w/started" ] && grep -q warm-up "$T/w/cause"
+ok $? "a failing warm-up is a set-up failure: 99, not started, cause kept"
+
+"$K" job render stress-ng-sockfd testtime=2s warmup=1s >"$T/s.sh"
+mkdir "$T/bin"
+for tool in sh id mkdir rm cat nproc getconf grep tail cut sleep ls; do
+	ln -s "$(command -v $tool)" "$T/bin/$tool"
+done
+RESULT_DIR=$T/m PATH=$T/bin sh "$T/s.sh" >/dev/null 2>&1
+[ $? = 99 ] && grep -Eq 'missing program: stress-ng|must run as root' "$T/m/cause"
+ok $? "a missing program: 99 and its name"
+
+if [ "$(id -u)" != 0 ] || ! command -v stress-ng >/dev/null || ! perf stat -a true >/dev/null 2>&1; then
+	for i in 1 2 3 4; do skip "needs root, stress-ng and perf"; done
+	echo "1..$n"
+	exit 0
+fi
+autogroup=$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)
+RESULT_DIR=$T/r KPB_PERTURB=3 dash "$T/s.sh" >"$T/out"
+ok $? "stress-ng sockfd for 2 s"
+[ -e "$T/r/started" ] && grep -q '] successful run completed' "$T/r/stress-ng" && grep -q 'Exit status: 0' "$T/r/time" &&
+	grep -q context-switches "$T/r/perf-stat" && grep -q swpd "$T/r/vmstat" && [ -s "$T/r/warmup" ]
+ok $? "it and its monitors left their files"
+[ "$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)" = "$autogroup" ]
+ok $? "settings are put back"
+
+# stopped from outside, it takes its monitors along
+RESULT_DIR=$T/k setsid dash "$T/s.sh" >/dev/null 2>&1 &
+pid=$!
+for _ in $(seq 100); do [ -e "$T/k/started" ] && break; sleep 0.1; done
+kill -TERM "$pid"
+wait "$pid"
+sleep 0.2
+! pgrep -s "$pid" >/dev/null
+ok $? "after SIGTERM no monitor is left running"
+kill -KILL -- "-$pid" 2>/dev/null
+echo "1..$n"
