@@ -8,6 +8,9 @@
 #include "lib/fs.h"
 #include "lib/proc.h"
 
+#include <ftw.h>
+#include <sys/stat.h>
+
 #define CHECKOUT_TIMEOUT_S 1800
 
 static int git_in(const struct build_job *j, const char *const *args)
@@ -36,6 +39,20 @@ static int git_in(const struct build_job *j, const char *const *args)
 		       j->q->commit, shown);
 }
 
+static int drop_special(const char *path, const struct stat *st, int type _unused_, struct FTW *f _unused_)
+{
+	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode) && !S_ISLNK(st->st_mode))
+		unlink(path);
+	return 0;
+}
+
+/* "git clean" does not see pipes and sockets. */
+static int clean_all(const struct build_job *j)
+{
+	nftw(j->src, drop_special, 32, FTW_PHYS);
+	return git_in(j, ARGV("clean", "-ffdxq"));
+}
+
 static int checkout_once(const struct build_job *j, bool clean)
 {
 	_cleanup_free_ char *lock = xasprintf("%s/index.lock", j->dir), *index = xasprintf("%s/index", j->dir);
@@ -54,7 +71,7 @@ static int checkout_once(const struct build_job *j, bool clean)
 			r = git_in(j, ARGV("read-tree", "--reset", "-u", j->q->commit));
 		clean = false;
 	}
-	return r < 0 || !clean ? r : git_in(j, ARGV("clean", "-ffdxq"));
+	return r < 0 || !clean ? r : clean_all(j);
 }
 
 int worktree_checkout(const struct build_job *j, bool clean)

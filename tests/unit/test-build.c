@@ -1,0 +1,270 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Program builds in the real sandbox, the cache, and reading the first error out of a log. */
+#include "kernels/build-priv.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "tests/tap.h"
+
+#include <signal.h>
+#include <sys/wait.h>
+
+static char *top, *work, *state, *cache;
+static int cancel_now;
+
+static char *commit(const char *script)
+{
+	_cleanup_free_ char *full = xasprintf("export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A "
+					      "GIT_COMMITTER_EMAIL=a@example.org GIT_CONFIG_GLOBAL=/dev/null\nset -e\n%s\n"
+					      "git add -A; git commit -q --allow-empty -m x; git rev-parse HEAD", script);
+	_cleanup_buf_ struct buf out = {0};
+
+	if (proc_ok(ARGV("sh", "-c", full), work, &out) < 0)
+		printf("# %s\n", err_msg());
+	return xstrndup(buf_str(&out), strcspn(buf_str(&out), "\n"));
+}
+
+static struct build_request request(const char *oid, const char *command)
+{
+	static char *git_dir;
+
+	free(git_dir);
+	git_dir = xasprintf("%s/.git", work);
+	return (struct build_request){.kind = BUILD_PROGRAM, .tree = "t", .kconfig = "program", .git_dir = git_dir, .commit = oid,
+				      .command = command, .artefact = "prog", .state_dir = state, .cache_dir = cache, .jobs = 1,
+				      .timeout_s = 60};
+}
+
+static int run(const struct build_request *q, struct build_result *ret)
+{
+	int r = build_commit(q, ret);
+
+	if (r < 0)
+		printf("# %s\n", err_msg());
+	else if (ret->error)
+		printf("# %s: %s\n", ret->state, ret->error);
+	return r;
+}
+
+/* Builds command at oid; wants that state, and the words in the error. */
+static void wants(const char *oid, const char *command, const char *want, const char *words, const char *name)
+{
+	struct build_result b = {0};
+	struct build_request q = request(oid, command);
+
+	run(&q, &b);
+	ok(streq(b.state, want) && (!words || (b.error && strstr(b.error, words))), "%s", name);
+	build_result_release(&b);
+}
+
+static void test_good(const char *one, const char *comment)
+{
+	_cleanup_free_ char *other = xasprintf("%s/other", top), *other_cache = xasprintf("%s/other-cache", top);
+	struct build_result a = {0}, b = {0};
+	struct build_request q = request(one, NULL);
+
+	ok(!build_is_cached(&q), "nothing is cached at first");
+	is_int(run(&q, &a), 0, "builds");
+	ok(streq(a.state, "ok") && !a.cached && fs_exists(a.image_path), "ok, and the program is kept");
+	ok(a.log_path && fs_exists(a.log_path), "so is the log");
+	if (proc_have("bwrap"))
+		ok(!a.warnings, "with bubblewrap there is no warning");
+	ok(build_is_cached(&q), "now it is cached");
+	run(&q, &b);
+	ok(b.cached && streq(a.image_hash, b.image_hash) && streq(a.image_path, b.image_path), "the second time it comes from there");
+	build_result_release(&b);
+	q.state_dir = other;
+	q.cache_dir = other_cache;
+	run(&q, &b);
+	ok(!b.cached && streq(a.image_hash, b.image_hash), "another state folder gives the same image, __FILE__ and __DATE__ included");
+	build_result_release(&b);
+	q = request(comment, NULL);
+	run(&q, &b);
+	ok(!b.cached && streq(a.image_hash, b.image_hash), "a new comment gives the same image");
+	build_result_release(&b);
+	build_result_release(&a);
+}
+
+static void test_bad(const char *one)
+{
+	_cleanup_free_ char *broken = commit("echo 'int main(void) { return x; }' >main.c"), *secret = xasprintf("%s/secret", top);
+	struct build_result b = {0};
+	struct build_request q = request(broken, NULL);
+
+	run(&q, &b);
+	ok(streq(b.state, "broken") && b.error && startswith(b.error, "main.c:1:"), "a broken commit names file and line");
+	build_result_release(&b);
+	run(&q, &b);
+	ok(streq(b.state, "broken") && b.cached && b.error, "that it is broken is kept");
+	ok(!build_is_cached(&q), "but is no image");
+	build_result_release(&b);
+	wants(one, "true", "broken", "was not made", "an artefact that was not made");
+	wants(one, "ln -s /etc/passwd prog", "broken", "leads out", "an artefact that leads out of the worktree");
+	wants(one, "mkfifo prog", "broken", "neither", "an artefact that would never end");
+	wants(one, "echo x >/etc/kperfbot-was-here", "broken", "tried to write outside", "writing outside is refused and named");
+	wants(one, "bash -c 'echo x >/dev/tcp/192.0.2.1/80'", "broken", "tried to reach the network", "so is the network");
+	fs_write_atomic(secret, "s", 1);
+	{
+		_cleanup_free_ char *look = xasprintf("cat %s && touch prog", secret);
+
+		wants(one, look, "broken", "No such file", "our own folders are not to be seen");
+	}
+	setenv("KPERFBOT_TEST_SECRET", "1", 1);
+	wants(one, "test -z \"$KPERFBOT_TEST_SECRET\" && touch prog", "ok", NULL, "nor is our environment");
+	wants(one, "kill -9 -1; echo killed >prog", "ok", NULL, "it can kill nobody but itself");
+	wants(one, "printf 'a.c:1:1: error: \\033[2J\\007\\n'; false", "broken", "\\x1b[2J", "control characters are shown as text");
+	wants(one, "echo 'x: No space left on device'; false", "infra", "No space", "a full disk is not the commit's fault");
+}
+
+static void test_limits(const char *one)
+{
+	struct build_request q = request(one, "sleep 60");
+	struct build_result b = {0};
+
+	q.timeout_s = 0.5;
+	run(&q, &b);
+	ok(streq(b.state, "infra") && strstr(b.error, "time limit"), "a build that takes too long is stopped");
+	build_result_release(&b);
+	q = request(one, "head -c 900000000 /dev/zero | tail -c 800000000 >/dev/null; sleep 30");
+	q.max_memory = 200 << 20;
+	run(&q, &b);
+	ok(streq(b.state, "broken") && strstr(b.error, "memory"), "so is one that takes too much memory");
+	build_result_release(&b);
+	q = request(one, "i=0; while [ $i -lt 1500 ]; do sleep 30 & i=$((i+1)); done; wait");
+	run(&q, &b);
+	ok(streq(b.state, "broken") && strstr(b.error, "processes"), "so is one that starts too many processes");
+	build_result_release(&b);
+	q = request(one, "sleep 30");
+	cancel_now = 1;
+	q.cancel = &cancel_now;
+	is_int(build_commit(&q, &b), -ECANCELED, "and one that we do not want any more");
+	wants(one, NULL, "ok", NULL, "the worktree is fine afterwards");
+}
+
+/* Builders killed at random points: the next one gets the same image. */
+static void test_killed(void)
+{
+	_cleanup_free_ char *oid = commit("git checkout -q HEAD~1 -- main.c; echo >new");
+	struct build_request q = request(oid, "sleep 0.1; make; sleep 0.1");
+	_cleanup_free_ char *hash = NULL, *builds = xasprintf("%s/builds", cache), *again = NULL;
+	struct build_result b = {0};
+	int same = 0, rounds = 8;
+
+	run(&q, &b);
+	hash = xstrdup(b.image_hash);
+	again = xstrdup(b.image_path);
+	*strrchr(again, '/') = 0;
+	build_result_release(&b);
+	for (int i = 0; i < rounds; i++) {
+		pid_t pid;
+
+		fs_rm_rf(again);
+		pid = fork();
+		if (!pid)
+			_exit(build_commit(&q, &b) != 0);
+		usleep(40000 * i);
+		kill(pid, SIGKILL);
+		waitpid(pid, NULL, 0);
+		run(&q, &b);
+		same += streq(b.image_hash, hash);
+		build_result_release(&b);
+	}
+	is_int(same, rounds, "killed at %d points, the next build gives the same image", rounds);
+}
+
+static void test_cache(const char *one)
+{
+	struct build_request q = request(one, NULL);
+	struct build_result b = {0};
+	_cleanup_free_ char *image = NULL;
+	int n;
+
+	run(&q, &b);
+	image = xstrdup(b.image_path);
+	build_result_release(&b);
+	fs_write_atomic(image, "", 0);
+	run(&q, &b);
+	ok(streq(b.state, "ok") && !b.cached && fs_size(b.image_path) > 0, "a torn image in the cache is made again");
+	build_result_release(&b);
+	n = build_cache_prune(cache, 1);
+	ok(n > 3 && !build_is_cached(&q), "pruning to nothing removed all %d builds", n);
+	is_int(build_cache_prune(cache, 1), 0, "twice is fine");
+	q.artefact = "../x";
+	is_int(build_commit(&q, &b), -EINVAL, "an artefact outside is refused");
+	q = request(one, NULL);
+	q.tree = "../x";
+	is_int(build_commit(&q, &b), -EINVAL, "so is a tree name that is a path");
+	q = request("0123456789012345678901234567890123456789", NULL);
+	is_int(build_commit(&q, &b), -ENOENT, "and a commit that is not there");
+}
+
+static void test_folder(const char *one)
+{
+	struct build_request q = request(one, "mkdir -p prog/b && echo 1 >prog/a && echo 2 >prog/b/c && ln -s a prog/l");
+	struct build_result a = {0}, b = {0};
+	_cleanup_free_ char *file = NULL;
+
+	run(&q, &a);
+	file = a.image_path ? xasprintf("%s/b/c", a.image_path) : xstrdup("");
+	ok(streq(a.state, "ok") && fs_size(file) == 2, "a folder can be the artefact");
+	q.command = "mkdir -p prog/b && echo 1 >prog/a && echo 3 >prog/b/c && ln -s a prog/l";
+	run(&q, &b);
+	ok(b.image_hash && !streq(a.image_hash, b.image_hash), "its hash is that of what is in it");
+	build_result_release(&a);
+	build_result_release(&b);
+}
+
+static void test_errors(void)
+{
+	static const struct { const char *log, *want; bool kernel, infra; } cases[] = {
+		{"  CC net/core/scm.o\n../src/net/core/scm.c:7:1: error: expected ';'\nmake[3]: *** [x] Error 1\n",
+		 "net/core/scm.c:7:1: error: expected ';'", true, false},
+		{"make[1]: *** No rule to make target 'x', needed by 'y'.  Stop.\n",
+		 "make[1]: *** No rule to make target 'x', needed by 'y'.  Stop.", true, false},
+		{"ld: net/unix/af_unix.o: in function `f':\naf_unix.c:(.text+0x1): undefined reference to `scm_x'\n",
+		 "af_unix.c:(.text+0x1): undefined reference to `scm_x'", true, false},
+		{"a.s: Assembler messages:\na.s:3: Error: no such instruction: `foo'\n", "a.s:3: Error: no such instruction: `foo'",
+		 true, false},
+		{"/bin/sh: 1: flex: not found\nmake[1]: *** [x] Error 127\n", "'flex' is missing on this machine; install it", true, true},
+		{"/bin/sh: 1: flex: not found\nmake[1]: *** [x] Error 127\n", "make[1]: *** [x] Error 127", false, false},
+		{"fatal: unable to write: No space left on device\n", "fatal: unable to write: No space left on device", true, true},
+		{"something\nlast words\n\n", "last words", true, false},
+		{"", "", true, false},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		bool infra;
+		_cleanup_free_ char *got = build_first_error(cases[i].log, cases[i].kernel, &infra);
+
+		is_str(got, cases[i].want, "error line %zu", i);
+		ok(infra == cases[i].infra, "whose fault it is");
+	}
+}
+
+int main(void)
+{
+	char tmp[] = "/tmp/kperfbot-build-XXXXXX";
+	_cleanup_free_ char *one = NULL, *comment = NULL;
+
+	top = mkdtemp(tmp);
+	work = xasprintf("%s/work", top);
+	state = xasprintf("%s/state", top);
+	cache = xasprintf("%s/cache", top);
+	fs_mkdir_p(work);
+	proc_ok(ARGV("git", "init", "-q", "-b", "main", "."), work, NULL);
+	one = commit("printf 'prog: main.c\\n\\tgcc -g -O2 -o prog $(CURDIR)/main.c\\n' >Makefile\n"
+		     "printf '#include <stdio.h>\\nint main(void) { puts(__FILE__ __DATE__ __TIME__); return 0; }\\n' >main.c");
+	comment = commit("echo '/* more words */' >>main.c");
+	test_errors();
+	test_good(one, comment);
+	test_bad(one);
+	test_folder(one);
+	test_limits(one);
+	test_killed();
+	test_cache(one);
+	fs_rm_rf(top);
+	free(top == tmp ? NULL : top);
+	free(work);
+	free(state);
+	free(cache);
+	return tap_done();
+}
