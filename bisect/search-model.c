@@ -12,6 +12,10 @@
  * EFFECT_SCALE sigma) for the effect, as in the usual Bayes factor for a t test (Rouder et al. 2009). The integrals are sums
  * over grids that follow sigma, which is exact to many digits for such smooth functions (the trapezoid rule converges
  * geometrically). "No effect" has one level for all sites.
+ *
+ * A commit that lies clearly between the two levels (a second step, a lucky code layout) fits neither label. It may then
+ * have a level of its own, which speaks for the nearer label: so of two steps the larger is found first, of two equal ones
+ * the earlier, and never a commit between them.
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
@@ -20,7 +24,9 @@
 #define MAX_SIGMAS 16
 #define MAX_LEVELS 96
 #define N_SHAPES 2
-#define MAX_CELLS (MAX_SIGMAS * N_SHAPES * MAX_LEVELS)
+#define OWN_LEVEL_ODDS 0.02      /* prior of a level of its own */
+#define OWN_LEVEL_SLOPE 2.0      /* nats for a label per standard error that the level is on its side of the turn */
+#define OWN_LEVEL_TURN 0.45      /* where: a little below the middle, so that equal steps do not tie */
 
 struct shape { double nu, weight; };
 
@@ -270,6 +276,39 @@ static void levels_unknown(const struct search *s, struct model *m, double sigma
 	}
 }
 
+/* Lets a site between the levels have its own: both labels get that alternative. */
+static void own_level(const struct search *s, struct model *m, size_t i, double sigma)
+{
+	const struct site *t = &s->site[i], *base = search_site(s, 0), *head = search_site(s, s->dag->n - 1);
+	double at = location(t->y, t->n, sigma), share = (at - m->good.row[0].center) / m->delta, se, tilt;
+	struct grid own = m->good;
+	_cleanup_free_ double *ll = NULL;
+
+	if (t == base || t == head || !(share > 0.1 && share < 0.9))
+		return;
+	se = sigma * sqrt(1.0 / t->n + 0.25 / base->n + 0.25 / head->n);
+	if (MIN(share, 1 - share) * fabs(m->delta) < 4 * se)
+		return;
+	tilt = OWN_LEVEL_SLOPE * (share - OWN_LEVEL_TURN) * fabs(m->delta) / se;
+	tilt = MAX(-30.0, MIN(30.0, tilt));
+	grid_levels(&own, at, t->n, t->n);
+	ll = xcalloc(own.n_rows * own.n_levels, sizeof(*ll));
+	grid_loglik(&own, t->y, t->n, ll);
+	for (size_t r = 0; r < own.n_rows; r++) {
+		struct row_sum sum;
+		double odds;
+
+		integrate_row(&own, r, ll, &sum);
+		odds = sum.log_sum - log(fabs(m->delta)) + log(OWN_LEVEL_ODDS);
+		for (size_t j = 0; j < m->good.n_levels; j++) {
+			size_t cell = i * m->cells + r * m->good.n_levels + j;
+
+			m->ll_good[cell] = log_add(m->ll_good[cell], odds - log1p(exp(tilt)));
+			m->ll_bad[cell] = log_add(m->ll_bad[cell], odds - log1p(exp(-tilt)));
+		}
+	}
+}
+
 static void model_prepare(struct search *s, struct model *m)
 {
 	double df, sigma = pooled_scale(s, &df);
@@ -297,8 +336,10 @@ static void model_prepare(struct search *s, struct model *m)
 
 		grid_loglik(&m->good, t->y, t->n, m->ll_good + i * m->cells);
 		grid_loglik(&m->bad, t->y, t->n, m->ll_bad + i * m->cells);
-		if (!s->c.means_known)
-			grid_loglik(&m->one, t->y, t->n, m->ll_one);
+		if (s->c.means_known)
+			continue;
+		grid_loglik(&m->one, t->y, t->n, m->ll_one);
+		own_level(s, m, i, MAX(sigma, scale_floor(s)));
 	}
 }
 
