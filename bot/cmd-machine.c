@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/verb.h"
+#include "lib/fs.h"
 
 #include <json-c/json.h>
 
@@ -135,6 +136,54 @@ static int set_state(struct ctx *c, const struct machine *m, const char *what)
 	return c->json ? show(c, m) : (printf("machine '%s': %s\n", m->name, drain ? "drained" : "healthy"), EXIT_DONE);
 }
 
+/* ---- machine boot: one boot by hand ---- */
+
+struct boot_options { const char *image, *script, *out; int64_t perturb; double timeout; struct strv programs; };
+
+static void print_boot(struct ctx *c, const struct boot_result *r, const char *out)
+{
+	struct json_object *o = json_object_new_object();
+
+	put_text(o, "verdict", r->verdict);
+	put(o, "exit_status", json_object_new_int(r->exit_status));
+	put_text(o, "cause", r->cause);
+	put(o, "boot_seconds", isfinite(r->boot_seconds) ? json_object_new_double(r->boot_seconds) : NULL);
+	put(o, "wall_seconds", json_object_new_double(r->wall_seconds));
+	put_text(o, "out", out);
+	put_text(o, "console_tail", r->console_tail);
+	if (c->json)
+		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+	else if (streq(r->verdict, "ok"))
+		printf("ok, the script ended with status %d after %.1f s; its files are in '%s/result'\n", r->exit_status,
+		       r->wall_seconds, out);
+	else
+		printf("%s%s: %s\n", r->console_tail ? r->console_tail : "", r->verdict, r->cause ? r->cause : "");
+	json_object_put(o);
+}
+
+static int boot(struct ctx *c, const struct machine *m, const struct boot_options *b)
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+	_cleanup_(root_image_release) struct root_image root = {0};
+	_cleanup_(boot_result_release) struct boot_result r = {0};
+	_cleanup_buf_ struct buf script = {0};
+	struct boot_request q = {.machine = m, .image = b->image, .script_timeout_s = b->timeout, .perturb = b->perturb,
+				 .out_dir = b->out};
+	int e = fs_read(b->script, 1u << 20, &script);
+
+	if (e >= 0 && ops && (ops->flags & MACHINE_NEEDS_ROOT))
+		e = root_image_make(c->config.cache_dir, (const char *const *)b->programs.v, &root);
+	if (e >= 0) {
+		q.script = buf_str(&script);
+		q.root_image = root.path;
+		e = machine_boot(&q, &r);
+	}
+	if (e < 0)
+		return verb_fail(c, e);
+	print_boot(c, &r, b->out);
+	return streq(r.verdict, "ok") && !r.exit_status ? EXIT_DONE : EXIT_NO;
+}
+
 static int no_machine(struct ctx *c, const char *name)
 {
 	const char *names[64], *near;
@@ -149,21 +198,38 @@ static int no_machine(struct ctx *c, const char *name)
 
 static int run_machine(int argc, char **argv, struct ctx *c)
 {
-	static const struct opt opts[] = {OPT_END};
+	struct boot_options b = {.timeout = 60};
+	const struct opt opts[] = {
+		OPT_TEXT(0, "image", "FILE", &b.image, "boot: the kernel; driver local: what $KPB_ARTEFACT names"),
+		OPT_TEXT(0, "script", "FILE", &b.script, "boot: what runs there, as root"),
+		OPT_TEXT(0, "out", "DIR", &b.out, "boot: gets console.log.zst and result/"),
+		OPT_INT(0, "perturb", "N", &b.perturb, "boot: number of the replicate, $KPB_PERTURB"),
+		OPT_SECONDS(0, "timeout", "TIME", &b.timeout, "boot: limit for the script, in the machine's time"),
+		OPT_LIST(0, "program", "NAME", &b.programs, "boot: command that the root image must hold (repeatable)"),
+		OPT_END,
+	};
 	const struct machine *m = NULL;
 	const char *what;
-	bool writes;
+	bool writes, boots;
 	int r = verb_options(&verb_machine, &argc, &argv, opts, c);
 
 	if (r >= 0)
 		return r;
 	what = argc ? argv[0] : "list";
 	writes = streq(what, "drain") || streq(what, "resume");
-	if (argc > 2 || (argc == 2 && streq(what, "list")) || (argc == 1 && (writes || streq(what, "show"))) ||
-	    (!writes && !streq(what, "list") && !streq(what, "show") && !streq(what, "check")))
-		return verb_usage(c, "machine list, show NAME, check [NAME], drain NAME or resume NAME");
+	boots = streq(what, "boot");
+	if (argc > 2 || (argc == 2 && streq(what, "list")) || (argc == 1 && (writes || boots || streq(what, "show"))) ||
+	    (!writes && !boots && !streq(what, "list") && !streq(what, "show") && !streq(what, "check")))
+		return verb_usage(c, "machine list, show NAME, check [NAME], drain NAME, resume NAME or boot NAME");
+	if (boots && (!b.script || !b.out))
+		return verb_usage(c, "machine boot needs --script and --out");
 	if (argc == 2 && !(m = config_machine(&c->config, argv[1])))
 		return no_machine(c, argv[1]);
+	if (boots) {
+		r = boot(c, m, &b);
+		strv_release(&b.programs);
+		return r;
+	}
 	r = ctx_store(c, !writes); /* list, show and check work without a database too */
 	if (r < 0 && (writes || r != -ENOENT))
 		return verb_fail(c, r);
@@ -174,10 +240,11 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_machine = {
 	.name = "machine",
-	.usage = "list\nshow NAME\ncheck [NAME]\ndrain NAME\nresume NAME",
+	.usage = "list\nshow NAME\ncheck [NAME]\ndrain NAME\nresume NAME\nboot NAME --image FILE --script FILE --out DIR [--perturb N]",
 	.summary = "the test machines and their health",
 	.text = "'check' asks each driver whether it can work here. A drained machine finishes what it does and gets nothing new;\n"
 		"'resume' makes it healthy again, also one that was taken out after too many failures of its own.\n"
+		"'boot' is for trying things by hand: one kernel, one script, nothing stored; exit code 0 when both went well.\n"
 		"Machines are named in machines.yaml; 'local', 'qemu' and 'qemu-icount' are always there.",
 	.run = run_machine,
 };

@@ -44,7 +44,7 @@ static const char *program(const struct machine *m) { return m->qemu ? m->qemu :
 
 static bool have_kvm(void) { return access("/dev/kvm", R_OK | W_OK) == 0; }
 
-static int shift_of(const struct machine *m) { return m->icount_shift > 0 ? m->icount_shift : DEFAULT_SHIFT; }
+static int shift_of(const struct machine *m) { return m->icount_shift >= 0 ? m->icount_shift : DEFAULT_SHIFT; }
 
 static int qemu_check(const struct machine *m)
 {
@@ -55,7 +55,7 @@ static int qemu_check(const struct machine *m)
 
 static int icount_check(const struct machine *m)
 {
-	if (m->icount_shift < 0 || m->icount_shift > 10)
+	if (m->icount_shift > 10)
 		return err_set(-EINVAL, "machine '%s': icount_shift %d is outside 0 to 10", m->name, m->icount_shift);
 	if (m->cpus > 1)
 		return err_set(-EINVAL, "machine '%s': qemu-icount is deterministic with one CPU only, not %d", m->name, m->cpus);

@@ -12,7 +12,7 @@
 struct machine {
 	char *name, *driver, *tbox_group;
 	int cpus, memory_mb;
-	int icount_shift;               /* qemu-icount only */
+	int icount_shift;               /* qemu-icount only; an instruction takes 2^shift ns; < 0: driver's default */
 	char *qemu;                     /* program; default qemu-system-x86_64 */
 	char *append;                   /* more kernel arguments */
 	double boot_timeout_s;          /* 0: driver's default */
