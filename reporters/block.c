@@ -97,7 +97,7 @@ static void axis_value(struct strv *l, const char *s)
 static void axes(const struct facts *f, struct strv *keys, struct strv *values)
 {
 	_cleanup_buf_ struct buf compiler = {0};
-	const char *root = f->root_image && strrchr(f->root_image, '/') ? strrchr(f->root_image, '/') + 1 : f->root_image;
+	_cleanup_free_ char *root = f->root_image ? xasprintf("initramfs-%.12s", f->root_image) : NULL;
 
 	facts_compiler(f, &compiler);
 	const char *const fixed[][2] = {

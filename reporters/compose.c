@@ -65,7 +65,7 @@ static void add_posterior(const struct facts *f, struct buf *out)
 	if (f->commits > 0)
 		buf_addf(&t, ", of %" PRId64 " in the range", f->commits);
 	if (f->dropped.n)
-		buf_addf(&t, " (%zu could not matter)", f->dropped.n);
+		buf_addf(&t, " (%zu left out: they cannot matter or do not build)", f->dropped.n);
 	if (isfinite(f->c.confidence) && f->c.confidence > 0)
 		buf_addf(&t, "; asked for: %.6g%%", 100 * f->c.confidence);
 	add_wrapped(out, "posterior", buf_str(&t));
@@ -77,8 +77,11 @@ static void add_proof(const struct facts *f, struct buf *out)
 	_cleanup_buf_ struct buf t = {0};
 
 	if (!f->proven) {
-		add_wrapped(out, "proof", f->single ? "none yet: the commit was not run against its parent"
-						    : "none: no single commit to prove");
+		buf_adds(&t, !f->single ? "none, there is no single commit to prove" :
+			     f->c.note ? "none: " : "none, the commit was not run against its parent");
+		if (f->single && f->c.note)
+			buf_add_term(&t, f->c.note);
+		add_wrapped(out, "proof", buf_str(&t));
 		return;
 	}
 	if (p->boots_parent && p->boots_culprit)
@@ -130,11 +133,10 @@ static void add_first_screen(const struct facts *f, const char *dir, struct buf 
 		buf_addf(out, "spent: %" PRId64 " boots, %" PRId64 " builds\n", f->c.boots, f->c.builds);
 	if (kind)
 		add_wrapped(out, "measured on", kind);
-	buf_adds(&how, "sh reproduce.sh");
-	if (dir) {
-		buf_adds(&how, ", in ");
-		buf_add_term(&how, dir);
-	}
+	if (!dir)
+		return;
+	buf_adds(&how, "sh reproduce.sh, in ");
+	buf_add_term(&how, dir);
 	add_wrapped(out, "reproduce", buf_str(&how));
 }
 
@@ -234,7 +236,7 @@ static void add_materials(const struct facts *f, const char *dir, struct buf *ou
 		buf_add_term(out, dir);
 		buf_adds(out, "\n\n");
 	}
-	buf_adds(out, "To reproduce, as reproduce.sh does it:\n\n\tgit fetch ");
+	buf_adds(out, "To reproduce:\n\n\tgit fetch ");
 	buf_add_shell(out, f->tree.url);
 	buf_addc(out, ' ');
 	buf_add_shell(out, f->cmp.branch && *f->cmp.branch ? f->cmp.branch : f->bad);
@@ -391,6 +393,7 @@ int report_compose(struct store *s, int64_t case_id, const char *git_dir, const 
 	_cleanup_facts_ struct facts f = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
 	_cleanup_free_ char *dir = NULL;
+	struct report_config without = *cfg;
 	bool may = false;
 	int r = facts_load(s, case_id, git_dir, &f);
 
@@ -403,8 +406,14 @@ int report_compose(struct store *s, int64_t case_id, const char *git_dir, const 
 	/* files first: a stored report must not name a folder that is not there */
 	if (cfg->reproduce_dir) {
 		r = reproduce_folder(s, &f, cfg, &dir);
-		if (r < 0)
+		if (r == -ENODATA) {
+			/* the report is worth more than its script */
+			store_event(s, case_id, f.cmp.id, 0, "report without a script: %s", err_msg());
+			without.reproduce_dir = NULL;
+			cfg = &without;
+		} else if (r < 0) {
 			return r;
+		}
 	}
 	r = report_build(s, &f, git_dir, cfg, &rep);
 	if (r < 0)

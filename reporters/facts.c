@@ -169,7 +169,7 @@ int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct fac
 	int r = load_rows(s, case_id, &f);
 
 	if (r < 0)
-		return err_prefix(r, "case %" PRId64 ": ", case_id);
+		return err_prefix(r, "case %" PRId64, case_id);
 	load_proof(f.c.proof, &f.proof);
 	load_candidates(f.c.candidates, &f);
 	judge(&f);
@@ -215,23 +215,19 @@ const char *facts_verdict_word(const struct facts *f)
 
 void facts_compiler(const struct facts *f, struct buf *out)
 {
-	const char *t = f->bad_build.toolchain ? f->bad_build.toolchain : f->good_build.toolchain, *v;
+	const char *t = f->bad_build.toolchain ? f->bad_build.toolchain : f->good_build.toolchain, *v = NULL;
+	/* "gcc (Debian 12.2.0-14) 12.2.0, GNU ld ...": the version is the last word before the comma */
+	_cleanup_free_ char *cc = t ? xstrndup(t, strcspn(t, ",")) : NULL;
+	const char *name = !cc ? NULL : strcasestr(cc, "clang") ? "clang" : strcasestr(cc, "gcc") ? "gcc" : NULL;
 
-	if (!t || !*t)
+	if (!cc || !*cc)
 		return;
-	for (v = strrchr(t, ' ') ? strrchr(t, ' ') + 1 : t; *v && !isdigit((unsigned char)*v); v++)
+	for (v = strrchr(cc, ' ') ? strrchr(cc, ' ') + 1 : cc; *v && !isdigit((unsigned char)*v); v++)
 		;
-	if (strcasestr(t, "clang"))
-		buf_adds(out, "clang");
-	else if (strcasestr(t, "gcc"))
-		buf_adds(out, "gcc");
+	if (name && *v)
+		buf_addf(out, "%s-%.*s", name, (int)strspn(v, "0123456789"), v);
 	else
-		v = "";
-	if (!*v) {
-		buf_add_term(out, t);
-		return;
-	}
-	buf_addf(out, "-%.*s", (int)strspn(v, "0123456789"), v);
+		buf_add_term(out, cc);
 }
 
 const char *facts_machine_kind(const struct facts *f)

@@ -129,10 +129,16 @@ static void add_kpi(const struct facts *f, struct buf *b)
 			 "$9 ~ /^[0-9.]+$/ { printf \"%%.10g\\n\", %s; exit }' \"$1/stress-ng\"\n}\n", ns, stress_ng[i].expression);
 		return;
 	}
-	/* lines "name value" or "name: value unit" in the program's own output */
-	buf_addf(b, "\tawk -v want=");
+	/* "name: number" or "name=number" lines, the mean of equal names; "kpi" may stand for the first one */
+	buf_adds(b, "\tawk -v want=");
 	buf_add_shell(b, startswith(m, f->job.program) && m[strlen(f->job.program)] == '.' ? m + strlen(f->job.program) + 1 : m);
-	buf_addf(b, " '{ name = $1; sub(/[:=]$/, \"\", name) } name == want && $2 ~ /^[-+0-9.eE]+$/ { print $2; exit }' \"$1/\"");
+	buf_adds(b, " '\n\t\tmatch($0, /^[ \\t]*[A-Za-z0-9_.%\\/-]+[:=]/) {\n"
+		    "\t\t\tname = substr($0, 1, RLENGTH - 1); gsub(/[ \\t]/, \"\", name)\n"
+		    "\t\t\tsplit(substr($0, RLENGTH + 1), word, \" \")\n"
+		    "\t\t\tif (word[1] !~ /^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$/) next\n"
+		    "\t\t\tif (first == \"\") first = name\n\t\t\tsum[name] += word[1]; n[name]++\n\t\t}\n"
+		    "\t\tEND {\n\t\t\tif (!n[want] && want == \"kpi\") want = first\n"
+		    "\t\t\tif (n[want]) printf \"%.10g\\n\", sum[want] / n[want]\n\t\t}' \"$1/\"");
 	buf_add_shell(b, f->job.program);
 	buf_adds(b, "\n}\n");
 }

@@ -27,7 +27,7 @@ fetch() {
 }
 
 build_program() {
-	rm -rf "$work/$1"
+	rm -rf "${work:?}/$1"
 	git -C "$src" worktree prune
 	git -C "$src" worktree add -q --force --detach "$work/$1" "$(oid_of "$1")"
 	(cd "$work/$1" && eval "$build_command") >"$work/build-$1.log" 2>&1 ||
@@ -161,7 +161,7 @@ compare() {
 		function show(side, m, v) {
 			m = s[side] / n[side]
 			v = q[side] / n[side] - m * m
-			printf "%-8s %.10g (sd %.3g, %d boots)\n", side, m, v > 0 ? sqrt(v) : 0, n[side]
+			printf("%-8s %.10g (sd %.3g, %d boots)\n", side, m, (v > 0 ? sqrt(v) : 0), n[side])
 			return m
 		}
 		END {
