@@ -8,9 +8,11 @@
 #define MIN_STRENGTH 5.0        /* least z of a point against the spread of its own two segments */
 #define END_STRENGTH 6.0        /* least z of a level that too few commits have yet */
 #define OUT 2.5                 /* sigmas off the level: such a commit belongs to an excursion */
+#define MAX_EXPECTED .1         /* chance excursions of that length in the history of a level */
 #define SMALL .01               /* a relative change below this must be .. */
 #define SMALL_SIGMAS 3.0        /* .. that large against the noise of one commit: tiny and blurred convinces nobody */
 #define WINDOW 30               /* commits on each side that a point is judged by */
+#define RHO_ERROR 7.0           /* twice the standard error of the correlation, times sqrt(n): what is below is not believed */
 #define FAR 1e100               /* what lies farther out, in sigmas, is cut here */
 
 struct series {
@@ -77,7 +79,8 @@ static void estimate_noise(struct series *s)
 {
 	double one = spread_at_lag(s, 1), two = spread_at_lag(s, 2), rho = one > 0 ? two * two / (one * one) - 1 : 0;
 
-	rho = s->n < 20 || !(rho > 0) ? 0 : MIN(rho, .7);
+	rho = MIN(rho, 1) - RHO_ERROR / sqrt((double)s->n);
+	rho = rho > 0 ? MIN(rho, .7) : 0;
 	s->sigma = one / sqrt(1 - rho);
 	s->inflate = (1 + rho) / (1 - rho);
 }
@@ -219,17 +222,20 @@ static size_t drop_weak(const struct series *s, const struct detect_config *c, s
 	}
 }
 
-/* Did k commits in a row lie off the level to that side before, and came back? */
-static bool happened_before(const struct series *s, size_t from, size_t to, size_t k, double level, double side)
+/* Would k commits in a row off the level to that side be news? Not where it happened before and went back, nor where
+ * single ones are so frequent that it is to be expected in a history of this length. */
+static bool is_news(const struct series *s, size_t from, size_t to, size_t k, double level, double side)
 {
+	double n = (double)(to - from), out = 1;
 	size_t run = 0;
 
 	for (size_t i = from; i < to; i++) {
 		run = side * (s->c[i].y - level) < OUT ? 0 : run + 1;
 		if (run >= k)
-			return true;
+			return false;
+		out += run > 0;
 	}
-	return false;
+	return n * pow(out / (n + 1), (double)k) < MAX_EXPECTED;
 }
 
 /* A level that only the last commits have: too few for the segmentation to pay for, or fewer than a segment needs. Each
@@ -251,7 +257,7 @@ static bool find_end(const struct series *s, const struct detect_config *c, size
 				cut.strength = 0;
 		}
 		if (cut.strength >= END_STRENGTH && (k > 1 || runs > 2) && cut.strength > best.strength &&
-		    !too_small(s, &cut, c->min_effect) && !happened_before(s, from, cut.at, k, cut.before, side))
+		    !too_small(s, &cut, c->min_effect) && is_news(s, from, cut.at, k, cut.before, side))
 			best = cut;
 	}
 	*ret = best;
