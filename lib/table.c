@@ -126,6 +126,7 @@ static int print_term(const struct table *t, FILE *out)
 	}
 	scols_table_set_stream(s, out);
 	scols_table_enable_nowrap(s, 1);
+	scols_table_enable_noencoding(s, 1); /* made safe already */
 	if (!tty)
 		scols_table_set_termforce(s, SCOLS_TERMFORCE_NEVER);
 	scols_print_table(s);
