@@ -148,7 +148,7 @@ static const struct question questions[] = {
 
 /* ---- right and wrong words ---- */
 
-/* "no such X 'word': did you mean 'near'? Right are a, b, c" */
+/* "no X 'word' (did you mean 'near'?); there are: a, b, c" */
 static int wrong_word(int r, const char *thing, const char *word, const struct strv *right)
 {
 	const char *near = nearest_word(word, (const char *const *)right->v, right->n);
@@ -156,7 +156,7 @@ static int wrong_word(int r, const char *thing, const char *word, const struct s
 
 	for (size_t i = 0; i < right->n; i++)
 		buf_addf(&b, "%s%s", i ? ", " : "", right->v[i]);
-	return err_set(r, "no %s '%s'%s%s%s; %s%s", thing, word, near ? ", did you mean '" : "", near ?: "", near ? "'?" : "",
+	return err_set(r, "no %s '%s'%s%s%s; %s%s", thing, word, near ? " (did you mean '" : "", near ?: "", near ? "'?)" : "",
 		       right->n ? "there are: " : "there are none yet", buf_str(&b));
 }
 

@@ -8,7 +8,10 @@
  * when another process held the file too long, -EEXIST where a unique row exists already.
  *
  * Strings inside returned structs belong to the struct and go with its *_release(). Ids are the row ids. NULL strings
- * are NULL in the database.
+ * are NULL in the database, so are NaN numbers and 0 in times and ids that may be absent. A store belongs to one thread.
+ *
+ * In a transaction of store_begin() a function that fails leaves nothing of itself and the rest stands, but after a full
+ * disk all of it is gone: the following calls and store_commit() say so.
  */
 #ifndef KPB_DB_STORE_H
 #define KPB_DB_STORE_H
@@ -167,7 +170,7 @@ int store_task_add(struct store *s, const struct db_task *t, const int64_t *need
 /* The best ready task of a resource whose time has come and whose needs are done -> running under a lease; -ENOENT when
  * there is none. resource_prefix "machine:" style prefixes end in ':'. */
 int store_task_claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret);
-int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);
+int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);            /* -ENOENT: cancelled or given back, stop */
 /* ok: done. Else back to ready after retry_after (if attempts are left and retry_after > 0) or failed. The result text
  * is kept. A task whose needs failed is failed too. */
 int store_task_end(struct store *s, int64_t id, bool ok, usec_t retry_after, const char *result);
@@ -179,7 +182,8 @@ int store_task_by_key(struct store *s, const char *key, struct db_task *ret);
 /* states: comma list or NULL. */
 int store_tasks(struct store *s, const char *states, struct db_task **ret, size_t *ret_n);
 int store_task_cancel(struct store *s, int64_t id);     /* ready or running -> cancelled */
-int store_task_retry(struct store *s, int64_t id);      /* failed or cancelled -> ready, attempts 0 */
+/* failed or cancelled -> ready, attempts 0; with it what it needs, and what only failed because of it. */
+int store_task_retry(struct store *s, int64_t id);
 /* When the next ready task's time comes: usec, 0 for none waiting. */
 usec_t store_task_next_time(struct store *s);
 
