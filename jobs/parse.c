@@ -89,6 +89,8 @@ int job_parse(const struct job *j, const char *result_dir, const struct run_fact
 		metric_set_release(&values);
 		return r;
 	}
+	if (r < 0) /* half of the values would be as bad as none */
+		metric_set_release(&values);
 	*ret_values = values;
 	*ret_verdict = c.verdict;
 	*ret_cause = c.cause;

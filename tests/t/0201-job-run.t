@@ -35,7 +35,7 @@ RESULT_DIR=$T/m PATH=$T/bin sh "$T/s.sh" >/dev/null 2>&1
 ok $? "a missing program: 99 and its name"
 
 if [ "$(id -u)" != 0 ] || ! command -v stress-ng >/dev/null || ! perf stat -a true >/dev/null 2>&1; then
-	for i in 1 2 3 4; do skip "needs root, stress-ng and perf"; done
+	for _ in 1 2 3 4; do skip "needs root, stress-ng and perf"; done
 	echo "1..$n"
 	exit 0
 fi

@@ -18,14 +18,14 @@ for bad in "" Fork ../x a_b x-; do
 done
 ok $? "odd names are refused"
 
-flags="-std=gnu11 -I. -D_GNU_SOURCE -DMATHLIB_STANDALONE -DKPB_DATADIR=\"x\" -Wall -Wextra -Werror -Wno-missing-field-initializers"
+flags=(-std=gnu11 -I. -D_GNU_SOURCE -DMATHLIB_STANDALONE '-DKPB_DATADIR="x"' -Wall -Wextra -Werror -Wno-missing-field-initializers)
 sources=$(find lib db jobs -name '*.c' ! -path 'jobs/agent/*')
 pkgs="sqlite3 json-c libfyaml libzstd smartcols libcrypto"
 # shellcheck disable=SC2046,SC2086
-gcc $flags $(pkg-config --cflags $pkgs) -O0 -shared -fPIC -o "$T/lib.so" $sources $(pkg-config --libs $pkgs) -lRmath -lm \
+gcc "${flags[@]}" $(pkg-config --cflags $pkgs) -O0 -shared -fPIC -o "$T/lib.so" $sources $(pkg-config --libs $pkgs) -lRmath -lm \
 	2>"$T/err" &&
-	gcc $flags -o "$T/unit" tests/unit/test-program-fork-rate.c "$T/lib.so" &&
-	gcc $flags -o "$T/fuzz-fork-rate" tests/fuzz/fuzz-fork-rate.c tests/fuzz/replay.c "$T/lib.so"
+	gcc "${flags[@]}" -o "$T/unit" tests/unit/test-program-fork-rate.c "$T/lib.so" &&
+	gcc "${flags[@]}" -o "$T/fuzz-fork-rate" tests/fuzz/fuzz-fork-rate.c tests/fuzz/replay.c "$T/lib.so"
 ok $? "it compiles without a warning"
 sed 's/^/# /' "$T/err"
 export KPERFBOT_DATA=$T/src
@@ -49,8 +49,7 @@ int main(void)
 	return 0;
 }
 C
-# shellcheck disable=SC2086
-gcc $flags -o "$T/render" "$T/render.c" "$T/lib.so" && "$T/render" >"$T/script" &&
-	RESULT_DIR=$T/result sh "$T/script" >/dev/null && grep -qx done "$T/result/fork-rate"
+gcc "${flags[@]}" -o "$T/render" "$T/render.c" "$T/lib.so" && "$T/render" >"$T/script" &&
+	RESULT_DIR=$T/result sh "$T/script" >/dev/null && grep -qx "done" "$T/result/fork-rate"
 ok $? "its script runs"
 echo "1..$n"

@@ -220,8 +220,63 @@ static void test_command(void)
 	ok(few.r == -EBADMSG && few.m.n == 0, "fewer figures than repeats: %s", cause(&few));
 }
 
+static void put(const char *dir, const char *name, const char *text)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+
+	if (fs_write_atomic(path, text, strlen(text)) < 0)
+		ok(false, "%s", err_msg());
+}
+
+/* Whole result folders: the script's exit status and what it left. */
+static void test_folder(void)
+{
+	static const char good[] = "ops: 4 ops/s\n", job[] = "monitors: [time]\ncommand: {run: x, kpi: ops}\n";
+	static const struct { int status; const char *started, *out, *time, *cause, *verdict, *want; } cases[] = {
+		{0, "", good, "\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:01.50\n\tExit status: 0\n", NULL, "ok", NULL},
+		{99, NULL, NULL, NULL, "missing program: perf\n", "incomplete", "missing program: perf"},
+		{99, NULL, NULL, NULL, NULL, "incomplete", "set-up failed and did not say why"},
+		{3, "", "Segmentation \x1b[31mfault\n", NULL, NULL, "failed", "exit status 3: Segmentation \\x1b[31mfault"},
+		{0, NULL, good, NULL, NULL, "incomplete", "the measured part never began"},
+		{0, "", NULL, NULL, NULL, "incomplete", "no output of command"},
+		{0, "", good, NULL, NULL, "incomplete", "no output of time"},
+		{0, "", good, "\tUser time (seconds): 0.1\n", NULL, "failed",
+		 "the output of time is cut off after: User time (seconds): 0.1"},
+	};
+	_cleanup_(job_list_release) struct job_list l = {0};
+
+	is_int(job_load_text("x.yaml", job, strlen(job), NULL, &l), 0, "a job to parse for");
+	for (size_t i = 0; l.n && i < ARRAY_SIZE(cases); i++) {
+		const struct run_facts facts = {.exit_status = cases[i].status, .nr_cpu = 1};
+		_cleanup_(metric_set_release) struct metric_set m = {0};
+		char dir[] = "/tmp/kpb-test-XXXXXX";
+		_cleanup_free_ char *why = NULL;
+		const char *verdict = NULL;
+
+		if (!mkdtemp(dir))
+			abort();
+		if (cases[i].started)
+			put(dir, "started", "");
+		if (cases[i].out)
+			put(dir, "command", cases[i].out);
+		if (cases[i].time)
+			put(dir, "time", cases[i].time);
+		if (cases[i].cause)
+			put(dir, "cause", cases[i].cause);
+		is_int(job_parse(&l.v[0], dir, &facts, &m, &verdict, &why), 0, "folder %zu is looked at", i);
+		is_str(verdict, cases[i].verdict, "verdict");
+		if (cases[i].want)
+			is_str(why, cases[i].want, "cause");
+		else
+			ok(!why && metric_set_get(&m, "command.ops") && metric_set_get(&m, "command.time.elapsed_time"),
+			   "values of program and monitor");
+		fs_rm_rf(dir);
+	}
+}
+
 int main(void)
 {
+	test_folder();
 	test_stress_ng();
 	test_stress_ng_variants();
 	test_time();

@@ -70,7 +70,7 @@ static void add(struct parse_ctx *c, const char *test, const char *what, double 
 static int check_row(struct parse_ctx *c, const struct table_row *row, const char *test, const char *skipped,
 		     const char *last)
 {
-	const char *text = job_param(c->job, "testtime");
+	const struct program_def *d;
 	double want;
 
 	if (*skipped)
@@ -81,7 +81,8 @@ static int check_row(struct parse_ctx *c, const struct table_row *row, const cha
 		return parse_fail(c, "failed", "the output of stress-ng is cut off after: %s", last);
 	if (row->v[0] == 0)
 		return parse_fail(c, "failed", "stress-ng did nothing: 0 operations of '%s'", test);
-	if (parse_seconds(text ? text : "60s", &want) == 0 && row->v[1] < 0.95 * want)
+	if (program_def_get("stress-ng", &d) == 0 && parse_seconds(job_value(c->job, d, "testtime"), &want) == 0 &&
+	    row->v[1] < 0.95 * want)
 		return parse_fail(c, "failed", "stress-ng ran %.2f s of %g s", row->v[1], want);
 	return 0;
 }
