@@ -129,6 +129,22 @@ static bool put_line(const char *dir, const char *file, const char *text)
 	return fd >= 0 && write(fd, text, strlen(text)) == (ssize_t)strlen(text);
 }
 
+/* Groups whose builder was killed; one that still has processes cannot be removed. */
+static void drop_stale(const char *own)
+{
+	_cleanup_strv_ struct strv names = {0};
+	int pid;
+
+	if (fs_list(own, &names) < 0)
+		return;
+	for (size_t i = 0; i < names.n; i++)
+		if (sscanf(names.v[i], "kperfbot-build-%d-", &pid) == 1 && kill(pid, 0) < 0 && errno == ESRCH) {
+			_cleanup_free_ char *dir = xasprintf("%s/%s", own, names.v[i]);
+
+			rmdir(dir);
+		}
+}
+
 char *watch_group_make(void)
 {
 	static _Atomic unsigned serial;
@@ -143,8 +159,10 @@ char *watch_group_make(void)
 		dir = xasprintf("%s/kperfbot-build-%d-%u", own, getpid(), serial++);
 		if (mkdir(dir, 0755) < 0 && errno != EEXIST)
 			continue;
-		if (put_line(dir, "pids.max", max))
+		if (put_line(dir, "pids.max", max)) {
+			drop_stale(own);
 			return TAKE_PTR(dir);
+		}
 		rmdir(dir);
 	}
 	return NULL;
