@@ -49,6 +49,9 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(WARN) -MMD -MP -c -o $@ $<
 
+# the schema is compiled in (.incbin), which the compiler does not report
+$(BUILD)/db/schema.o: db/schema.sql
+
 $(BUILD)/libkperfbot.a: $(LIBOBJ)
 	$(call say,AR,$@)
 	@rm -f $@

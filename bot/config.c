@@ -12,6 +12,7 @@ static const struct key main_keys[] = {
 	{"cache_dir", K_TEXT, AT(config, cache_dir)},
 	{"build_slots", K_INT, AT(config, build_slots), 1, 256},
 	{"build_jobs", K_INT, AT(config, build_jobs), 1, 1024},
+	{"min_free_mb", K_INT, AT(config, min_free_mb), 0, 1 << 24},
 };
 static const struct key judge_keys[] = {
 	{"alpha", K_NUMBER, AT(config, alpha), 1e-9, 0.2},
@@ -293,7 +294,8 @@ static void defaults(struct config *c)
 {
 	long cores = sysconf(_SC_NPROCESSORS_ONLN);
 
-	*c = (struct config){.build_slots = 1, .build_jobs = cores > 0 ? cores : 1, .alpha = 0.001, .confidence = 0.99,
+	*c = (struct config){.build_slots = 1, .build_jobs = cores > 0 ? cores : 1, .min_free_mb = 512,
+			     .alpha = 0.001, .confidence = 0.99,
 			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5,
 			     .mail_max_recipients = 20};
 	c->state_dir = fs_state_dir();

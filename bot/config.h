@@ -31,6 +31,7 @@ struct config {
 	struct machine *machine; size_t n_machines;     /* always holds "local", "qemu" and "qemu-icount" */
 	/* limits */
 	int build_slots, build_jobs;    /* default 1, nproc */
+	int min_free_mb;                /* no new work below this; default 512 */
 	/* judging */
 	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.002 */
 	int64_t min_boots, max_boots, proof_boots;

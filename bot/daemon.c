@@ -14,7 +14,6 @@
 #define LEASE (600 * USEC_PER_SEC)
 #define HEARTBEAT (60 * USEC_PER_SEC)
 #define STOP_GRACE (20 * USEC_PER_SEC)
-#define MIN_FREE_BYTES (512LL << 20)
 
 struct child {
 	struct child *next;
@@ -141,11 +140,12 @@ static int start_child(struct daemon *d, const char *verb, const char *arg, int6
 static bool disk_is_full(struct daemon *d)
 {
 	int64_t left = fs_free_bytes(d->c->config.state_dir);
-	bool full = left >= 0 && left < MIN_FREE_BYTES;
+	bool full = left >= 0 && left < (int64_t)d->c->config.min_free_mb << 20;
 
 	if (full != d->disk_full)
-		log_warn(full ? "less than %lld MiB free in '%s': no new work until there is room" : "room again: going on (limit %lld "
-			 "MiB, '%s')", MIN_FREE_BYTES >> 20, d->c->config.state_dir);
+		log_warn("'%s': %s (limit %d MiB, min_free_mb)", d->c->config.state_dir,
+			 full ? "the disk is nearly full, no new work until there is room" : "room again, going on",
+			 d->c->config.min_free_mb);
 	d->disk_full = full;
 	return full;
 }

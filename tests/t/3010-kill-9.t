@@ -1,0 +1,31 @@
+#!/bin/bash
+# kill -9 at random moments of a bisection: nothing is lost, nothing is left running, one mail, the same culprit.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/t/lib.sh
+
+kills=22
+RANDOM=4711
+local_tree 12
+local_config
+baseline_then_arrive; ok $? "baseline"
+for i in $(seq $kills); do
+	"$kperfbot" --config "$dir/etc" daemon >>"$dir/log" 2>&1 &
+	pid=$!
+	sleep "0.$((RANDOM % 90 + 10))"
+	[ $((i % 3)) = 0 ] && sleep 0.7
+	kill -9 $pid
+	wait $pid 2>/dev/null
+done
+sleep 0.3
+is "$(pgrep -f -c "work task.*$dir|$dir.*work task")" 0 "no worker outlives a killed daemon"
+sqlite3 "$dir/state/kperfbot.db" 'PRAGMA integrity_check' >"$dir/out" 2>&1
+is "$(cat "$dir/out")" ok "the database is whole"
+background bash -c "exec '$kperfbot' --config '$dir/etc' daemon >>'$dir/log' 2>&1"
+wait_for 200 case_is reported; ok $? "after $kills kills the case is reported"
+is "$(case_field culprit)" "$culprit" "the culprit is the planted one"
+sleep 2
+is "$(mails)" 1 "one mail"
+is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM (SELECT 1 FROM run GROUP BY build, job, replicate HAVING count(*) > 1)")" 0 \
+	"no boot is counted twice"
+is "$(sqlite3 "$dir/state/kperfbot.db" 'SELECT count(*) FROM "case" WHERE part = 0')" 1 "one case"
+done_testing

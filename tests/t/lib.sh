@@ -1,0 +1,101 @@
+# shellcheck shell=bash
+# lib.sh - what the shell tests share; sourced from the repository's root. TAP by ok/is/has, a scratch folder in $dir that
+# goes away at the end with everything started by background().
+kperfbot=$(realpath "${KPERFBOT:-build/kperfbot}")
+root=$PWD
+dir=$(mktemp -d)
+n=0
+pids=()
+clean_up() {
+	for p in "${pids[@]}"; do kill "$p" 2>/dev/null; done
+	for m in "${mounts[@]}"; do umount "$m" 2>/dev/null; done
+	rm -rf "$dir"
+}
+mounts=()
+trap clean_up EXIT
+export KPERFBOT_DATA=$root KPERFBOT_CACHE=$dir/cache
+export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+
+ok() { # STATUS TITLE
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else
+		echo "not ok $n - $2"
+		for f in "$dir/out" "$dir/log"; do [ -f "$f" ] && tail -n 25 "$f" | sed 's/^/# /'; done
+	fi
+}
+is() { # GOT WANTED TITLE
+	[ "$1" = "$2" ]
+	local s=$?
+	ok $s "$3"
+	[ $s = 0 ] || printf '# got    %s\n# wanted %s\n' "$1" "$2"
+}
+has() { # FILE TEXT: the text stands in the file
+	grep -qF -- "$2" "$1"
+	ok $? "${1##*/} says: $2"
+}
+done_testing() { echo "1..$n"; }
+skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+kp() { "$kperfbot" --config "$dir/etc" "$@"; }
+field() { # JSON_FILE EXPRESSION over o
+	/usr/bin/python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
+}
+free_port() {
+	/usr/bin/python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'
+}
+background() { "$@" & pids+=($!); disown $!; }
+wait_for() { # SECONDS COMMAND...: until it succeeds
+	local end=$((SECONDS + $1)); shift
+	until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $end ] || return 1; sleep 0.2; done
+}
+
+# local_tree SEED [COMMITS]: a small program's tree in $dir/up.git served by git daemon; main stands at the base. Sets url,
+# base, head, culprit, serve_pid.
+local_tree() {
+	bash tests/demo/make-local-tree.sh "$1" "$dir/up.git" "${2:-64}" >"$dir/demo.json" || return 1
+	base=$(field "$dir/demo.json" 'o["base"]') head=$(field "$dir/demo.json" 'o["head"]')
+	culprit=$(field "$dir/demo.json" 'o["culprit"]')
+	git --git-dir "$dir/up.git" update-ref refs/heads/main "$base"
+	port=$(free_port)
+	url=git://127.0.0.1:$port/up.git
+	serve
+}
+serve() {
+	git daemon --listen=127.0.0.1 --port="$port" --base-path="$dir" --export-all --reuseaddr "$dir/up.git" >"$dir/gitd" 2>&1 &
+	serve_pid=$!
+	pids+=($serve_pid)
+	disown $serve_pid
+	wait_for 10 git ls-remote "$url"
+}
+# local_config [LINES]: a configuration that watches it
+local_config() {
+	mkdir -p "$dir/etc"
+	cp tests/demo/local-bench.yaml "$dir/etc/"
+	cat >"$dir/etc/kperfbot.yaml" <<-EOF
+	state_dir: ${state:-$dir/state}
+	cache_dir: $dir/cache
+	min_free_mb: 0
+	judge:
+	  min_effect: 0.01
+	mail:
+	  robot_address: robot@example.org
+	  mbox: $dir/mbox
+	$1
+	trees:
+	  small:
+	    url: $url
+	    branches: [main]
+	    interval: 1s
+	    program: true
+	    artefact: bench
+	    machine: local
+	    jobs: [local-bench]
+	EOF
+}
+# The first poll takes main as it is; then the new commits arrive.
+baseline_then_arrive() {
+	kp daemon --until-idle >"$dir/log" 2>&1 || return 1
+	git --git-dir "$dir/up.git" update-ref refs/heads/main "$head"
+}
+mails() { [ -f "$dir/mbox" ] && /usr/bin/python3 -c 'import mailbox,sys; print(len(mailbox.mbox(sys.argv[1])))' "$dir/mbox" || echo 0; }
+case_field() { kp query cases --json 2>/dev/null >"$dir/cases.json" && field "$dir/cases.json" "o[0][\"$1\"]"; }
+case_is() { [ "$(case_field state)" = "$1" ]; }
