@@ -10,6 +10,7 @@ enum test { TEST_NONE, TEST_T, TEST_RANK, TEST_CONSTANT, TEST_PRESENCE, TEST_FAI
 
 struct work {                   /* one metric */
 	struct reduced r;
+	bool fail;              /* counts failures */
 	double s2, df;          /* pooled variance of boots around their build's mean, in units of scale^2 */
 	double level;           /* mean size of the metric, in units of scale */
 	double rel;             /* s2 / level^2 where it may speak for other metrics, else NAN */
@@ -73,7 +74,8 @@ static void reduce_all(struct run *run, struct slots *slots)
 	_cleanup_free_ size_t *boots = xcalloc(N, sizeof(*boots));
 
 	for (size_t i = 0; i < run->n; i++) {
-		cmp_reduce(run->c, &run->m[i], slots, metric_is_fail(run->m[i].name), &run->w[i].r);
+		run->w[i].fail = metric_is_fail(run->m[i].name);
+		cmp_reduce(run->c, &run->m[i], slots, run->w[i].fail, &run->w[i].r);
 		for (size_t b = 0; b < N; b++)
 			boots[b] = MAX(boots[b], run->w[i].r.b[b].all);
 	}
@@ -86,14 +88,14 @@ static void reduce_all(struct run *run, struct slots *slots)
 static void prepare(struct run *run, size_t i, double *ret_share)
 {
 	struct work *w = &run->w[i];
-	bool fail = metric_is_fail(run->m[i].name), t = false;
+	bool t = false;
 	size_t N = run->c->n_builds, levels = 0;
 
 	for (size_t b = 0; b < N; b++) {
 		const struct boots *x = &w->r.b[b];
 
 		if (b) {
-			enum test test = choose_test(&w->r, b, fail);
+			enum test test = choose_test(&w->r, b, w->fail);
 
 			run->test[i * N + b] = test;
 			run->partial[i * N + b] = x->n < x->all || w->r.b[0].n < w->r.b[0].all;
@@ -458,7 +460,7 @@ int cmp_run(const struct cmp_config *c, const struct cmp_metric *m, size_t n, st
 
 		prepare(&run, i, &share[n_shares]);
 		n_shares += !isnan(share[n_shares]);
-		*row = (struct cmp_row){m[i].name, metric_is_fail(m[i].name), run.res.row[0].side + i * N,
+		*row = (struct cmp_row){m[i].name, run.w[i].fail, run.res.row[0].side + i * N,
 					run.res.row[0].delta + i * N};
 		for (size_t b = 0; b < N; b++)
 			fill_side(&run.w[i], b, row->fail, c->rule == CMP_LKP, &row->side[b]);
