@@ -118,7 +118,7 @@ static void test_fetch(void)
 	is_int(fetch_all(&r), 0, "fetches over a force push, with stale locks of a killed git in the mirror");
 	tree_refs_release(&r);
 	ok(!fs_exists(lock) && !fs_exists(pack), "what the killed git left is gone");
-	sh("git --git-dir=%s reflog expire --expire=now --all; git --git-dir=%s gc -q --prune=now", mirror, mirror);
+	free(sh("git --git-dir=%s reflog expire --expire=now --all; git --git-dir=%s gc -q --prune=now", mirror, mirror));
 	ok(has(one) && has(two), "the head pushed away survives git gc");
 	is_int(tree_resolve(mirror, "main", &got), 0, "resolves a branch");
 	is_str(got, two, "to its new head");
@@ -126,7 +126,7 @@ static void test_fetch(void)
 	side = sh("git checkout -q side/deep; echo 3 >g; git add g; git commit -qm three; git checkout -q main; git rev-parse side/deep");
 	is_int(fetch_all(&r), 0, "fetches a branch with a slash");
 	tree_refs_release(&r);
-	sh("git branch -qD side/deep; git branch side");
+	free(sh("git branch -qD side/deep; git branch side"));
 	is_int(fetch_all(&r), 0, "'side' may follow the deleted 'side/deep'");
 	tree_refs_release(&r);
 	ok(has(side), "the deleted branch's commit is still there");
@@ -233,7 +233,6 @@ static void test_dag(void)
 	is_int(tree_is_ancestor(dir, c, octo), 1, "c is an ancestor of the merge");
 	is_int(tree_is_ancestor(dir, octo, c), 0, "and not the other way round");
 	is_int(tree_resolve(dir, "no-such-rev", &(char *){NULL}), -ENOENT, "an unknown revision");
-	free(TAKE_PTR(a));
 }
 
 static void test_paths(void)
