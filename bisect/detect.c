@@ -17,7 +17,8 @@
 
 struct series {
 	struct commit *c; size_t n;
-	double centre, sigma;   /* of one commit */
+	double unit;            /* a power of two near the values' size: nothing overflows or underflows in it */
+	double centre, sigma;   /* of one commit, in units */
 	double inflate;         /* of the penalty, for noise that is correlated */
 	double *work;
 };
@@ -99,14 +100,14 @@ static double group(const int64_t *index, const double *value, size_t n, struct 
 
 		for (j = i; j < n && index[j] == index[i]; j++)
 			if (isfinite(value[j]))
-				s->work[k++] = value[j];
+				s->work[k++] = value[j] / s->unit;
 		if (!k)
 			continue;
 		y = stat_median(s->work, k);
 		for (size_t m = 0; m < k; m++)
 			s->work[m] = fabs(s->work[m] - y);
 		if (k > 1) {    /* robust: the median of the distances, at most weakly biased for small k */
-			double d = stat_median(s->work, k) / .67449;
+			double d = MIN(FAR, stat_median(s->work, k) / .67449);
 
 			ss += d * d * (double)(k - 1);
 			df += k - 1;
@@ -181,6 +182,7 @@ static void measure(const struct series *s, size_t prev, size_t next, struct cut
 			sqrt(1 / weight_of(s, from, cut->at) + 1 / weight_of(s, cut->at, to)) / sqrt(s->inflate);
 }
 
+/* In units. */
 static double raw(const struct series *s, double y) { return s->centre + y * s->sigma; }
 
 static bool too_small(const struct series *s, const struct cut *c, double min_effect)
@@ -284,16 +286,30 @@ static size_t find_cuts(const struct series *s, const struct detect_config *c, s
 static void report(const struct series *s, const struct detect_config *c, const struct cut *cut, size_t n,
 		   struct detect_result *ret)
 {
-	*ret = (struct detect_result){xcalloc(n + 1, sizeof(*ret->v)), n, s->sigma};
+	*ret = (struct detect_result){xcalloc(n + 1, sizeof(*ret->v)), n, s->unit * s->sigma};
 	for (size_t i = 0; i < n; i++) {
 		size_t after = s->n - cut[i].at;
 
 		ret->v[i] = (struct detect_point){
-			.index = s->c[cut[i].at].index, .before = raw(s, cut[i].before), .after = raw(s, cut[i].after),
+			.index = s->c[cut[i].at].index, .before = s->unit * raw(s, cut[i].before),
+			.after = s->unit * raw(s, cut[i].after),
 			.provisional = cut[i].end || (i + 1 == n && after < 2 * c->min_segment && cut[i].strength < 2 * END_STRENGTH),
 			.strength = cut[i].strength,
 		};
 	}
+}
+
+/* From the median size, so that one wild value does not set it. */
+static double unit_of(const double *value, size_t n, double *work)
+{
+	size_t k = 0;
+	double typical;
+
+	for (size_t i = 0; i < n; i++)
+		if (isfinite(value[i]) && value[i] != 0)
+			work[k++] = fabs(value[i]);
+	typical = detect_quantile(work, k, .5);
+	return k ? ldexp(1, MAX(-1000, MIN(1000, ilogb(typical)))) : 1;
 }
 
 static int check(const int64_t *index, size_t n)
@@ -322,6 +338,7 @@ int detect_run(const struct detect_config *cfg, const int64_t *index, const doub
 	work = xcalloc(n + 1, sizeof(*work));
 	cut = xcalloc(n + 1, sizeof(*cut));
 	s = (struct series){.c = commit, .work = work, .inflate = 1};
+	s.unit = unit_of(value, n, work);
 	within = group(index, value, n, &s);
 	if (s.n < 3) {
 		*ret = (struct detect_result){xcalloc(1, sizeof(*ret->v)), 0, 0};

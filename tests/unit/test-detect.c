@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Change points: the segmentation against plain dynamic programming, the whole against annotated and made-up series. */
+#include "bisect/detect-int.h"
+#include "lib/csv.h"
+#include "lib/fs.h"
+#include "tests/tap.h"
+
+static uint64_t state = 1;
+
+static double uniform(void)
+{
+	state = state * 6364136223846793005ULL + 1442695040888963407ULL;
+	return ((double)(state >> 11) + .5) / 9007199254740992.0;
+}
+
+static double normal(void) { return sqrt(-2 * log(uniform())) * cos(2 * M_PI * uniform()); }
+
+/* ---- the segmentation is exact ---- */
+
+/* Cheapest level of one segment: it is the weighted mean of the commits within their caps, which are those around some
+ * place; so trying the mean that belongs to the neighbourhood of every end of a cap is enough. */
+static double segment_cost(const struct commit *c, size_t from, size_t to)
+{
+	double best = INFINITY;
+
+	for (size_t i = from; i < to; i++)
+		for (int side = 0; side < 4; side++) {  /* just left and right of both ends */
+			double x = c[i].y + (side & 1 ? -1 : 1) * sqrt(c[i].cap / c[i].weight) + (side & 2 ? -1e-9 : 1e-9);
+
+			for (int step = 0; step < 2; step++) { /* at the edge itself, then at the mean of who is near it */
+				double cost = 0, sum = 0, w = 0;
+
+				for (size_t k = from; k < to; k++) {
+					double d = c[k].weight * (c[k].y - x) * (c[k].y - x);
+
+					cost += MIN(d, c[k].cap);
+					if (d <= c[k].cap) {
+						sum += c[k].weight * c[k].y;
+						w += c[k].weight;
+					}
+				}
+				best = MIN(best, cost);
+				x = w > 0 ? sum / w : x;
+			}
+		}
+	return best;
+}
+
+static double plain(const struct commit *c, size_t n, double penalty)
+{
+	_cleanup_free_ double *f = xcalloc(n + 1, sizeof(*f));
+
+	f[0] = -penalty;
+	for (size_t t = 1; t <= n; t++) {
+		f[t] = INFINITY;
+		for (size_t s = 0; s < t; s++)
+			f[t] = MIN(f[t], f[s] + penalty + segment_cost(c, s, t));
+	}
+	return f[n];
+}
+
+static void exactness(void)
+{
+	size_t good = 0, trials = 60;
+
+	for (size_t t = 0; t < trials; t++) {
+		enum { N = 40 };
+		struct commit c[N];
+		uint32_t start[N + 1];
+		double level = 0, cost = 0, penalty = 3 + 20 * uniform();
+		size_t k;
+
+		for (size_t i = 0; i < N; i++) {
+			level += uniform() < .1 ? 6 * normal() : 0;
+			c[i] = (struct commit){level + normal() + (uniform() < .1 ? 8 * normal() : 0), .5 + uniform(), 9, (int64_t)i, 1};
+		}
+		k = detect_segment(c, N, penalty, start);
+		for (size_t i = 0; i < k; i++)
+			cost += segment_cost(c, start[i], i + 1 < k ? start[i + 1] : N) + (i ? penalty : 0);
+		good += fabs(cost - plain(c, N, penalty)) < 1e-6 * (1 + cost);
+	}
+	is_int(good, trials, "functional pruning finds what plain dynamic programming finds");
+}
+
+/* ---- series ---- */
+
+static struct detect_result run(const double *v, const int64_t *index, size_t n)
+{
+	_cleanup_free_ int64_t *count = xcalloc(n + 1, sizeof(*count));
+	struct detect_config c = {.min_effect = .002};
+	struct detect_result r = {0};
+
+	for (size_t i = 0; i < n; i++)
+		count[i] = (int64_t)i;
+	if (detect_run(&c, index ? index : count, v, n, &r) < 0)
+		printf("# %s\n", err_msg());
+	return r;
+}
+
+static void degenerate(void)
+{
+	static const double same[12] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5}, step[12] = {5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6},
+			    spike[12] = {5, 5, 5, 5, 5, 1e300, 5, 5, 5, 5, 5, 5}, none[12] = {NAN, NAN, INFINITY, 1},
+			    huge[12] = {1e300, 1e300, 1e300, 1e300, 1e300, 1e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300};
+	static const int64_t back[3] = {1, 3, 2}, one[12] = {0}, from[12] = {-9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2};
+	struct detect_config c = {0};
+	struct detect_result r = run(same, NULL, 12);
+
+	is_int(r.n, 0, "a constant has no change points");
+	detect_result_release(&r);
+	r = run(step, from, 12);
+	ok(r.n == 1 && r.v[0].index == -3 && r.v[0].before == 5 && r.v[0].after == 6 && !r.v[0].provisional,
+	   "a clean step is found at its first new index, negative ones included");
+	detect_result_release(&r);
+	r = run(spike, NULL, 12);
+	is_int(r.n, 0, "one spike is none");
+	detect_result_release(&r);
+	r = run(huge, NULL, 12);
+	ok(r.n == 1 && r.v[0].index == 6, "1e300 does not overflow");
+	detect_result_release(&r);
+	r = run(none, NULL, 12);
+	is_int(r.n, 0, "NaN and infinities are no values");
+	detect_result_release(&r);
+	r = run(step, one, 12);
+	is_int(r.n, 0, "one commit alone has no change points");
+	detect_result_release(&r);
+	for (size_t n = 0; n < 3; n++) {
+		r = run(step, NULL, n);
+		is_int(r.n, 0, "%zu values have none", n);
+		detect_result_release(&r);
+	}
+	ok(detect_run(&c, back, step, 3, &r) == -EINVAL, "indexes that go back are refused");
+}
+
+/* Repeated measurements share an index; the step lies between commits. */
+static void repeated(void)
+{
+	enum { COMMITS = 40, EACH = 5, N = COMMITS * EACH };
+	double v[N];
+	int64_t index[N];
+	size_t good = 0;
+
+	state = 3;
+	for (int t = 0; t < 50; t++) {
+		struct detect_result r;
+
+		for (size_t i = 0; i < N; i++) {
+			index[i] = (int64_t)(1000 + 7 * (i / EACH));
+			v[i] = 1000 + 10 * normal() + (i / EACH >= 20 ? 15 : 0);
+		}
+		r = run(v, index, N);
+		good += r.n == 1 && llabs((long long)r.v[0].index - (1000 + 7 * 20)) <= 14;
+		detect_result_release(&r);
+	}
+	ok(good >= 48, "1.5 sigma of a single run is found with five runs a commit (%zu of 50)", good);
+}
+
+/* The last commits only: found, and marked as provisional. */
+static void at_the_end(void)
+{
+	size_t found = 0, marked = 0;
+
+	state = 4;
+	for (int t = 0; t < 100; t++) {
+		double v[60];
+		struct detect_result r;
+
+		for (size_t i = 0; i < 60; i++)
+			v[i] = 1000 + 10 * normal() + (i >= 57 ? 80 : 0);
+		r = run(v, NULL, 60);
+		found += r.n == 1 && r.v[0].index == 57;
+		marked += r.n == 1 && r.v[0].index == 57 && r.v[0].provisional;
+		detect_result_release(&r);
+	}
+	ok(found >= 95, "three commits at 8 sigma are seen at once (%zu of 100)", found);
+	is_int(marked, found, "and marked as provisional");
+}
+
+static void rates(void)
+{
+	enum { TRIALS = 200 };
+	static const struct { const char *what; int n, step_at; double step, outliers; int at_least, at_most_false; } kinds[] = {
+		{"flat", 200, 0, 0, 0, 0, 2},
+		{"flat with 5 % outliers at +-8 sigma", 500, 0, 0, .05, 0, 2},
+		{"step of 4 sigma with 3 % outliers", 100, 50, 4, .03, 196, 4},
+		{"step of 3 sigma", 100, 40, 3, 0, 190, 4},
+	};
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		int hits = 0, wrong = 0;
+
+		state = 5;
+		for (int t = 0; t < TRIALS; t++) {
+			double v[500];
+			struct detect_result r;
+			int mine = 0;
+
+			for (int i = 0; i < kinds[k].n; i++) {
+				v[i] = normal() + (kinds[k].step_at && i >= kinds[k].step_at ? kinds[k].step : 0);
+				v[i] += uniform() < kinds[k].outliers ? (uniform() < .5 ? 8 : -8) : 0;
+				v[i] = 1000 + 10 * v[i];
+			}
+			r = run(v, NULL, (size_t)kinds[k].n);
+			for (size_t i = 0; i < r.n; i++)
+				mine += kinds[k].step_at && llabs((long long)r.v[i].index - kinds[k].step_at) <= 2;
+			hits += mine > 0;
+			wrong += (int)r.n - (mine > 0);
+			detect_result_release(&r);
+		}
+		ok(hits >= kinds[k].at_least && wrong <= kinds[k].at_most_false, "%s: %d of %d found, %d false", kinds[k].what, hits,
+		   TRIALS, wrong);
+	}
+}
+
+static void same_twice_and_scaled(void)
+{
+	double v[300], w[300];
+	struct detect_result a, b;
+	bool equal;
+
+	state = 6;
+	for (int i = 0; i < 300; i++) {
+		v[i] = 500 + normal() + (i >= 90 ? 5 : 0) - (i >= 200 ? 9 : 0);
+		w[i] = 1024 * v[i];
+	}
+	a = run(v, NULL, 300);
+	b = run(v, NULL, 300);
+	ok(a.n == 2 && a.n == b.n && !memcmp(a.v, b.v, a.n * sizeof(*a.v)), "the same series gives the same bytes");
+	detect_result_release(&b);
+	b = run(w, NULL, 300);
+	equal = a.n == b.n;
+	for (size_t i = 0; equal && i < a.n; i++)
+		equal = a.v[i].index == b.v[i].index && fabs(b.v[i].after / a.v[i].after / 1024 - 1) < 1e-12;
+	ok(equal, "units do not matter");
+	detect_result_release(&a);
+	detect_result_release(&b);
+}
+
+/* ---- annotated series of SAP HANA (tests/fixtures/sap-small-2021, CC BY 4.0) ---- */
+
+static size_t read_series(const char *name, double *v, int64_t *index, size_t max)
+{
+	_cleanup_free_ char *path = xasprintf("tests/fixtures/sap-small-2021/data/%s", name);
+	_cleanup_buf_ struct buf text = {0};
+	struct csv c;
+	size_t n = 0;
+
+	if (fs_read(path, 0, &text) < 0)
+		return 0;
+	csv_init(&c, path, text.s, text.len);
+	for (csv_next(&c); csv_next(&c) > 0 && n < max; n++) {
+		index[n] = strtoll(c.field[0], NULL, 10);
+		v[n] = strtod(c.field[2], NULL);
+	}
+	csv_release(&c);
+	return n;
+}
+
+static void annotated(void)
+{
+	enum { MAX = 3000, MARGIN = 5 };
+	_cleanup_free_ double *v = xcalloc(MAX, sizeof(*v));
+	_cleanup_free_ int64_t *index = xcalloc(MAX, sizeof(*index));
+	_cleanup_buf_ struct buf text = {0};
+	int series = 0, steps = 0, found = 0, wrong = 0;
+	double f1 = 0;
+
+	is_int(fs_read("tests/fixtures/sap-small-2021/metadata/dataset_details.csv", 0, &text), 0, "the annotations are there");
+	strtok(text.s, "\n");
+	for (char *type; (type = strtok(NULL, ";")) != NULL;) {
+		char *name = strtok(NULL, ";"), *last = strtok(NULL, "\n");
+		struct detect_result r;
+		int64_t want;
+		int hits = 0;
+		size_t n;
+
+		if (!name || !last)
+			break;
+		want = strtoll(last, NULL, 10);
+		n = read_series(name, v, index, MAX);
+		r = run(v, index, n);
+		for (size_t i = 0; i < r.n; i++)
+			hits += want > 0 && llabs((long long)(r.v[i].index - want - 1)) <= MARGIN;
+		series += n > 0;
+		steps += want > 0;
+		found += hits > 0;
+		wrong += (int)r.n - (hits > 0);
+		/* as van den Burg and Williams count: the first index is a change point of both sides */
+		double precision = (1. + (hits > 0)) / (1. + (double)r.n), recall = (1. + (hits > 0)) / (1 + (want > 0));
+
+		f1 += 2 * precision * recall / (precision + recall);
+		detect_result_release(&r);
+	}
+	is_int(series, 25, "25 series");
+	is_int(found, steps, "all %d annotated regressions are found", steps);
+	is_int(wrong, 0, "nothing else");
+	is_near(f1 / series, 1, 1e-9, "F1 with margin %d: %.3f", MARGIN, f1 / series);
+}
+
+int main(void)
+{
+	exactness();
+	degenerate();
+	repeated();
+	at_the_end();
+	rates();
+	same_twice_and_scaled();
+	annotated();
+	return tap_done();
+}
