@@ -386,7 +386,7 @@ static enum cmp_verdict judge(const struct run *run, enum test test, const struc
 	precise = d->hi - d->lo <= 2 * least;
 	if (called && fabs(d->effect) >= least && (!precise || d->lo >= least || d->hi <= -least))
 		return CMP_CHANGED;
-	return CMP_UNCLEAR;
+	return d->p > 1 - run->confidence && !precise ? CMP_SAME : CMP_UNCLEAR;
 }
 
 static bool lkp_changed(const struct cmp_metric *m, size_t b)

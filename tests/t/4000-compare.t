@@ -1,0 +1,117 @@
+#!/bin/bash
+# compare and detect on files: what they print and what they refuse. No database is involved.
+cd "$(dirname "$0")/../.." || exit 1
+K=$(realpath "${KPERFBOT:-build/kperfbot}")
+dir=$(mktemp -d) || exit 1
+trap 'rm -rf "$dir"' EXIT
+export KPERFBOT_STATE=$dir/state KPERFBOT_CONFIG=$dir/none
+mkdir "$dir/none"
+cd "$dir" || exit 1
+n=0
+ok() { # STATUS TITLE
+	n=$((n + 1))
+	if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' out err 2>/dev/null; fi
+}
+run() { "$K" "$@" >out 2>err; status=$?; }
+has() { grep -qF -- "$1" "${3:-out}"; ok $? "$2"; }
+json() { # PYTHON-EXPRESSION TITLE; d is the document, r its rows by metric
+	/usr/bin/python3 -c 'import json, sys
+d = json.load(open("out"))
+r = {x["metric"]: x for x in d.get("rows", [])}
+sys.exit(not (eval(sys.argv[1])))' "$1" 2>>err
+	ok $? "$2"
+}
+
+/usr/bin/python3 - <<'PY'
+import random
+random.seed(1)
+def write(name, shift, fmt="%s,%d,%.9g\n", head="metric,run,value\n", extra=()):
+    with open(name, "w", newline="") as f:
+        f.write(head)
+        for run in range(1, 9):
+            for m in range(40):
+                v = 1000 * (m + 1) * (1 + .01 * random.gauss(0, 1) + (shift if m < 5 else 0))
+                f.write(fmt % ("stress-ng.m%d" % m, run, v))
+            f.write(fmt % ("turbostat.Busy%", run, 50 + random.gauss(0, 1) + 100 * shift))
+        for line in extra:
+            f.write(line)
+write("a.csv", 0, extra=["x.same,%d,7\n" % r for r in range(1, 9)] + ["x.gone,%d,3\n" % r for r in range(1, 9)])
+write("b.csv", .05, extra=["x.same,%d,7\n" % r for r in range(1, 9)] + ["dmesg.BUG,%d,1\n" % r for r in range(1, 9)])
+write("c.csv", 0, '"%s",%d,%.9g,note\r\n', 'Metric,RUN,Value,comment\r\n')
+with open("series.csv", "w") as f:
+    f.write("index,value\n")
+    for i in range(60):
+        for _ in range(2):
+            f.write("%d,%g\n" % (100 + i, random.gauss(200 if i < 30 else 220, 2) + (40 if i == 12 else 0)))
+PY
+
+run compare a.csv b.csv --json
+ok $status "compare of two files"
+json 'r["stress-ng.m0"]["verdict"] == "changed" and 2 < r["stress-ng.m0"]["effect"] < 8' "a change is found, its effect is in per cent"
+json 'r["stress-ng.m0"]["interval"][0] < r["stress-ng.m0"]["effect"] < r["stress-ng.m0"]["interval"][1]' "its interval holds it"
+json 'sum(x["verdict"] == "changed" for k, x in r.items() if k.startswith("stress-ng.m")) in (5, 6, 7)' "the others are unchanged"
+json 'r["turbostat.Busy%"]["unit"] == "points" and 3 < r["turbostat.Busy%"]["change"] < 7' "a percentage changes by points"
+json 'r["x.same"]["verdict"] == "same" and r["x.same"]["effect"] == 0' "a constant is the same"
+json 'r["x.gone"]["verdict"] == "vanished"' "a metric vanishes"
+json 'r["dmesg.BUG"]["verdict"] == "changed" and r["dmesg.BUG"]["change"] == 100' "a failure appears"
+json 'r["stress-ng.m0"]["n"] == [8, 8] and len(r["stress-ng.m0"]["mean"]) == 2 and len(r["stress-ng.m0"]["stddev_pct"]) == 2' "lists hold one number a build"
+json 'd["changed"] >= 8 and d["metrics"] == len(r) and d["builds"][0]["file"] == "a.csv"' "the head counts"
+run compare a.csv b.csv --json --changed
+json 'all(x["verdict"] not in ("same", "unclear") for x in r.values()) and len(r) == d["changed"]' "--changed keeps changes only"
+run compare a.csv b.csv c.csv --json
+json 'len(r["stress-ng.m1"]["q"]) == 2 and r["stress-ng.m1"]["verdict"][0] == "changed" and r["stress-ng.m1"]["verdict"][1] != "changed"' "three files: each against the first; CRLF, quotes, more columns"
+run compare a.csv b.csv
+has "         %stddev     %change         %stddev" "LKP's table is the default in a pipe"
+has "       fail:runs  %reproduction    fail:runs" "with failures"
+run compare a.csv b.csv --table
+has "interval" "--table shows intervals"
+run compare a.csv b.csv --csv
+/usr/bin/python3 -c 'import csv
+rows = list(csv.DictReader(open("out")))
+assert {"metric", "q", "effect", "interval_low", "interval_high", "verdict", "n.A"} <= set(rows[0]) and len(rows) == 44'
+ok $? "--csv"
+run compare a.csv b.csv --runs --metric 'stress-ng.m[01]'
+has "Run 8" "--runs shows every run"
+has "Delta" "... and differences"
+run compare a.csv b.csv --metric 'stress-ng.m3' --json
+json 'list(r) == ["stress-ng.m3"]' "--metric selects"
+run compare a.csv b.csv --rule lkp --json
+json 'd["rule"] == "lkp" and r["stress-ng.m0"]["verdict"] == "changed"' "the rule of lkp-tests"
+printf 'metric,run,boot,value\nx.m,1,1,10\nx.m,2,1,10.1\nx.m,1,2,12\nx.m,2,2,12.1\n' >boots.csv
+run compare boots.csv boots.csv --json
+json 'r["x.m"]["n"] == [4, 4] and r["x.m"]["boots"] == [2, 2] and d["between_boot_share"] > .9' "runs of one boot are one value"
+
+refuse() { # TITLE TEXT ARGS...
+	run "${@:3}"
+	[ "$status" = 2 ] || [ "$status" = 3 ]; ok $? "refused: $1"
+	has "$2" "... and says where" err
+}
+printf 'metric,run,value\nx,1,5\nx,2,abc\n' >bad1.csv
+printf 'metric,run,value\nx,1,5\nx,1,6\n' >bad2.csv
+printf 'name,value\n' >bad3.csv
+printf 'metric,run,value\n"x,1,5\n' >bad4.csv
+printf 'index,value\n1,5\n0,6\n' >bad5.csv
+: >bad6.csv
+refuse "no number" "bad1.csv:3: value 'abc' is no number" compare a.csv bad1.csv
+refuse "the same run twice" "bad2.csv:3: a second value of metric 'x' in run '1'" compare a.csv bad2.csv
+refuse "no such columns" "bad3.csv:1: there is no column 'metric'" compare a.csv bad3.csv
+refuse "an open quote" "bad4.csv:2: a quote is opened and never closed" compare bad4.csv a.csv
+refuse "an empty file" "bad6.csv: empty" compare bad6.csv a.csv
+refuse "a missing file" "there is no file 'missing.csv'" compare a.csv missing.csv
+refuse "one file" "two or more" compare a.csv
+refuse "an unknown rule" "'moderated' or 'lkp'" compare a.csv b.csv --rule best
+refuse "a series that goes back" "bad5.csv:3: index 0 comes after 1" detect bad5.csv
+
+run detect series.csv --json
+ok $status "detect of a file"
+json 'len(d["changepoints"]) == 1 and d["changepoints"][0]["index"] == 130 and not d["changepoints"][0]["provisional"]' "one step, at the first index of the new level; the outlier is none"
+json '195 < d["changepoints"][0]["before"] < 205 and 215 < d["changepoints"][0]["after"] < 225' "levels before and after"
+cp out first
+run detect series.csv --json
+cmp -s out first
+ok $? "the same input gives the same bytes"
+run detect series.csv
+has "130" "a table"
+[ ! -e "$dir/state" ]
+ok $? "no state was written"
+echo "1..$n"
