@@ -213,6 +213,47 @@ static void test_folder(const char *one)
 	build_result_release(&b);
 }
 
+/* The kernel's way through the builder on a tree that only acts like a kernel; the real one has a test of its own. */
+static void test_kernel_steps(void)
+{
+	_cleanup_free_ char *one = commit("git rm -qrf .; cat >Makefile <<'EOT'\n"
+					  "tinyconfig:\n\techo CONFIG_FIRST=y >$(O)/.config\n"
+					  "olddefconfig:\n\techo x >>$(O)/configured\n\tsed -i '/CONFIG_PVH/d;s/CONFIG_HZ_250=y/CONFIG_HZ_250=m/' "
+					  "$(O)/.config\n\tif [ -f Kconfig.extra ]; then cat Kconfig.extra >>$(O)/.config; fi\n"
+					  "bzImage:\n\tmkdir -p $(O)/arch/x86/boot\n\tcat main.c $(O)/.config >$(O)/arch/x86/boot/bzImage\n"
+					  "\twc -l <$(O)/configured >$(O)/System.map\n\t! touch main.c\n"
+					  "modules:\n\ttrue\nmodules_install:\n\tmkdir -p $(INSTALL_MOD_PATH)/lib/modules/1\n"
+					  "\techo m >$(INSTALL_MOD_PATH)/lib/modules/1/m.ko\nEOT\necho 1 >main.c"),
+			    *two = commit("echo 2 >main.c"), *three = commit("echo CONFIG_EXTRA=y >Kconfig.extra"),
+			    *four = commit("echo 'bzImage:\n\tfalse' >>Makefile"), *dir = NULL, *map = NULL, *modules = NULL;
+	_cleanup_buf_ struct buf b = {0};
+	struct build_result r[4] = {0};
+	const char *oid[] = {one, two, three, four};
+
+	for (size_t i = 0; i < ARRAY_SIZE(r); i++) {
+		struct build_request q = request(oid[i], NULL);
+
+		q.kind = BUILD_KERNEL;
+		q.kconfig = "vm-min";
+		run(&q, &r[i]);
+	}
+	ok(streq(r[0].state, "ok") && endswith(r[0].image_path, "/bzImage") && fs_size(r[0].image_path) > 0, "an image is kept");
+	ok(r[0].warnings && strstr(r[0].warnings, "CONFIG_PVH: wanted y, is off\n") &&
+	   strstr(r[0].warnings, "CONFIG_HZ_250: wanted y, is m\n"), "options that did not survive are named");
+	ok(r[0].warnings && !strstr(r[0].warnings, "CONFIG_NET:"), "and only those");
+	ok(r[1].image_hash && !streq(r[0].image_hash, r[1].image_hash) && streq(r[0].config_hash, r[1].config_hash),
+	   "another source, another image, the same config");
+	ok(r[2].config_hash && !streq(r[1].config_hash, r[2].config_hash), "a Kconfig change is taken up");
+	dir = xstrndup(r[1].image_path, strrchr(r[1].image_path, '/') - r[1].image_path);
+	map = xasprintf("%s/System.map", dir);
+	modules = xasprintf("%s/modules.tar", dir);
+	ok(fs_read(map, 0, &b) == 0 && atoi(buf_str(&b)) == 1, "nothing is configured twice for a change in a .c file");
+	ok(fs_size(modules) > 0, "modules are kept beside the image");
+	ok(streq(r[3].state, "broken") && r[3].error && strstr(r[3].error, "***"), "a failing make is broken");
+	for (size_t i = 0; i < ARRAY_SIZE(r); i++)
+		build_result_release(&r[i]);
+}
+
 static void test_errors(void)
 {
 	static const struct { const char *log, *want; bool kernel, infra; } cases[] = {
@@ -258,6 +299,7 @@ int main(void)
 	test_good(one, comment);
 	test_bad(one);
 	test_folder(one);
+	test_kernel_steps();
 	test_limits(one);
 	test_killed();
 	test_cache(one);
