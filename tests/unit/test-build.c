@@ -299,10 +299,10 @@ int main(void)
 	test_good(one, comment);
 	test_bad(one);
 	test_folder(one);
-	test_kernel_steps();
 	test_limits(one);
 	test_killed();
 	test_cache(one);
+	test_kernel_steps();
 	fs_rm_rf(top);
 	free(top == tmp ? NULL : top);
 	free(work);
