@@ -102,7 +102,7 @@ static void axes(const struct facts *f, struct strv *keys, struct strv *values)
 	facts_compiler(f, &compiler);
 	const char *const fixed[][2] = {
 		{"compiler", compiler.len ? compiler.s : NULL},
-		{"kconfig", f->cmp.kconfig},
+		{"kconfig", streq(f->tree.kind, "program") ? NULL : f->cmp.kconfig},
 		{"rootfs", root},
 		{"tbox_group", f->machine.tbox_group},
 		{"testcase", f->testcase},

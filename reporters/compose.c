@@ -71,6 +71,9 @@ static void add_posterior(const struct facts *f, struct buf *out)
 	add_wrapped(out, "posterior", buf_str(&t));
 }
 
+static bool is_local(const struct facts *f) { return streq(f->machine.driver, "local"); }
+static const char *boots_word(const struct facts *f) { return is_local(f) ? "runs" : "boots"; }
+
 static void add_proof(const struct facts *f, struct buf *out)
 {
 	const struct proof *p = &f->proof;
@@ -85,8 +88,8 @@ static void add_proof(const struct facts *f, struct buf *out)
 		return;
 	}
 	if (p->boots_parent && p->boots_culprit)
-		buf_addf(&t, "parent (%" PRId64 " boots) and commit (%" PRId64 " boots) run in turns on fresh boots: ",
-			 p->boots_parent, p->boots_culprit);
+		buf_addf(&t, "parent (%" PRId64 " %s) and commit (%" PRId64 " %s) run in turns%s: ", p->boots_parent, boots_word(f),
+			 p->boots_culprit, boots_word(f), is_local(f) ? "" : " on fresh boots");
 	if (isfinite(p->mean_parent) && isfinite(p->mean_culprit)) {
 		add_number(&t, p->mean_parent);
 		buf_adds(&t, " -> ");
@@ -130,7 +133,7 @@ static void add_first_screen(const struct facts *f, const char *dir, struct buf 
 	add_proof(f, out);
 	add_range(f, out);
 	if (f->c.boots > 0)
-		buf_addf(out, "spent: %" PRId64 " boots, %" PRId64 " builds\n", f->c.boots, f->c.builds);
+		buf_addf(out, "spent: %" PRId64 " %s, %" PRId64 " builds\n", f->c.boots, boots_word(f), f->c.builds);
 	if (kind)
 		add_wrapped(out, "measured on", kind);
 	if (!dir)
@@ -193,8 +196,10 @@ static void add_test(const struct facts *f, struct buf *out)
 	facts_compiler(f, &compiler);
 	buf_adds(out, "\ntestcase: ");
 	buf_add_term(out, f->testcase);
-	buf_adds(out, "\nconfig: ");
-	buf_add_term(out, f->cmp.kconfig);
+	if (!streq(f->tree.kind, "program")) {
+		buf_adds(out, "\nconfig: ");
+		buf_add_term(out, f->cmp.kconfig);
+	}
 	if (compiler.len)
 		buf_addf(out, "\ncompiler: %s", compiler.s);
 	buf_adds(out, "\ntest machine: ");
@@ -258,8 +263,8 @@ static void add_table(struct store *s, const struct facts *f, struct buf *out)
 
 		buf_addf(out, "[no table: %s]\n", why);
 	} else {
-		buf_addf(out, "All boots of both kernels are in this table, those of the search too; %%change is of the means, "
-			 "%%stddev\nof the runs; rows are those whose change is significant.\n\n");
+		buf_adds(out, "All runs of both commits are in this table, those of the search too: %change is that of the means,\n"
+			      "%stddev that of the runs; only rows that changed significantly are shown.\n\n");
 		buf_add(out, block.s, block.len);
 	}
 	buf_adds(out, "\n\n");
@@ -270,7 +275,7 @@ static void add_end(const struct report_config *cfg, struct buf *out)
 	buf_adds(out, "Disclaimer:\nThe numbers hold for the machine, config and job named above and are given for information only.\n"
 		      "Other hardware or software may behave differently.\n\n\n-- \n");
 	buf_add_term(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
-	buf_adds(out, "\nkernel performance test robot\n");
+	buf_adds(out, "\nmade by kperfbot\n");
 }
 
 /* "net" of "net: add x"; a subject without a topic gives none. */

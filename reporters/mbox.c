@@ -5,7 +5,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define LOCK_SECONDS 20
+#define LOCK_SECONDS 5
 
 void mbox_format(const struct db_report *rep, struct buf *out)
 {

@@ -88,7 +88,7 @@ mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev 2>/dev/null
 mount -t tmpfs none /tmp
-mkdir -p /dev/shm /sys/kernel/debug
+mkdir -p /dev/shm
 KPB_PERTURB=$(cat /perturb)
 export KPB_PERTURB
 sh /job.sh >/result/script.log 2>&1 </dev/null
@@ -105,6 +105,8 @@ run_vm() { # SIDE NUMBER RESULT_FOLDER
 	need "$qemu"
 	[ -d "$work/root" ] || make_root
 	echo "$2" >"$work/root/perturb"
+	# equal times, so that the guest sees the same bytes each time
+	find "$work/root" -exec touch -h -d @0 {} +
 	(cd "$work/root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet -R 0:0 --reproducible) >"$work/initrd"
 	rm -f "$work/results"
 	# the very arguments of the robot's machine; a broken kernel ends by itself, a hanging one after an hour

@@ -17,7 +17,7 @@ struct sending {
 	bool started, ended;            /* the text's first byte, its end was asked for */
 	char rcpt[256];                 /* the recipient that the next answer is about */
 	struct buf refused;
-	char answer[256];               /* last line from the server */
+	char answer[256];               /* last line from the server but its farewell */
 };
 
 /* The mail with the recipients' part of its header made anew: the allow-list may have changed since it was written. */
@@ -72,6 +72,8 @@ static int on_talk(CURL *c _unused_, curl_infotype type, char *data, size_t n, v
 		snprintf(x->rcpt, sizeof(x->rcpt), "%s", startswith(line, "RCPT TO:") ? line + strlen("RCPT TO:") : "");
 		return 0;
 	}
+	if (startswith(line, "221"))
+		return 0;       /* the farewell says nothing */
 	safe = term_safe(line);
 	snprintf(x->answer, sizeof(x->answer), "%s", safe);
 	if (*x->rcpt && (*line == '4' || *line == '5'))
