@@ -33,7 +33,8 @@ struct daemon {
 	usec_t last_beat;
 	bool stopping, replan, disk_full, reload;
 	int64_t last_event;
-	char *last_plan_error;
+	char *last_plan_error, *last_error;
+	int64_t *orphan; size_t n_orphans, cap_orphans; /* tasks whose worker died, not yet given back */
 };
 
 
@@ -73,7 +74,8 @@ static void unlink_child(struct daemon *d, struct child *k)
 
 static void wake(struct daemon *d);
 
-/* A worker ended its task in the database itself, unless it died: then the task is given back. */
+/* A worker ends its task in the database itself, unless it died or the disk is full: then the task is given back here, as
+ * soon as that can be written. */
 static int on_child(sd_event_source *s _unused_, const siginfo_t *si, void *arg)
 {
 	struct child *k = arg;
@@ -81,20 +83,37 @@ static int on_child(sd_event_source *s _unused_, const siginfo_t *si, void *arg)
 	bool died = si->si_code != CLD_EXITED || si->si_status != 0;
 
 	if (k->task && died && !d->stopping) {
+		log_debug("the worker of task %" PRId64 " ended by %s %d", k->task,
+			  si->si_code == CLD_EXITED ? "status" : "signal", si->si_status);
+		GROW(d->orphan, d->n_orphans, d->cap_orphans);
+		d->orphan[d->n_orphans++] = k->task;
+	}
+	unlink_child(d, k);
+	if (!died)
+		wake(d);
+	return 0;
+}
+
+static int give_back_orphans(struct daemon *d)
+{
+	int r = 0;
+
+	while (r >= 0 && d->n_orphans) {
+		int64_t id = d->orphan[d->n_orphans - 1];
 		struct db_task t = {0};
 
-		if (store_task_by_id(d->c->store, k->task, &t) >= 0 && streq(t.state, "running")) {
-			_cleanup_free_ char *why = xasprintf("the worker ended by %s %d",
-							     si->si_code == CLD_EXITED ? "status" : "signal", si->si_status);
-
-			log_warn("task %" PRId64 " (%s): %s", k->task, t.key, why);
-			(void)store_task_end(d->c->store, k->task, false, 10 * USEC_PER_SEC, why);
+		r = store_task_by_id(d->c->store, id, &t);
+		if (r >= 0 && streq(t.state, "running")) {
+			log_warn("task %" PRId64 " (%s): its worker died", id, t.key);
+			r = store_task_end(d->c->store, id, false, 5 * USEC_PER_SEC, "the worker died");
+		}
+		if (r >= 0 || r == -ENOENT) {
+			d->n_orphans--;
+			r = 0;
 		}
 		db_task_release(&t);
 	}
-	unlink_child(d, k);
-	wake(d);
-	return 0;
+	return r;
 }
 
 static int start_child(struct daemon *d, const char *verb, const char *arg, int64_t task, const char *resource, const char *tree)
@@ -266,7 +285,7 @@ static void plan(struct daemon *d)
 
 static bool is_idle(struct daemon *d)
 {
-	return !d->children && !store_task_next_time(d->c->store);
+	return !d->children && !d->n_orphans && !store_task_next_time(d->c->store);
 }
 
 static void one_round(struct daemon *d)
@@ -289,7 +308,8 @@ static void one_round(struct daemon *d)
 	heartbeat(d);
 	stop_cancelled(d);
 	(void)store_task_reap(d->c->store, NULL);
-	if (!disk_is_full(d)) {
+	r = give_back_orphans(d);
+	if (r >= 0 && !disk_is_full(d)) {
 		r = poll_trees(d);
 		plan(d);
 		if (r >= 0)
@@ -299,8 +319,10 @@ static void one_round(struct daemon *d)
 	}
 	if (r >= 0)
 		r = claim(d, "mail", 1);
-	if (r < 0)
+	if (r < 0 && !streq(d->last_error, err_msg()))
 		log_error("%s", err_msg());
+	free(d->last_error); /* the same trouble is said once */
+	d->last_error = r < 0 ? xstrdup(err_msg()) : NULL;
 	log_events(d);
 	if ((d->o->tick && d->o->tick(d->o->arg, d->c)) || (d->o->once_idle && is_idle(d)))
 		sd_event_exit(d->ev, 0);
@@ -432,5 +454,7 @@ int daemon_run(struct ctx *c, const struct daemon_options *o)
 	free(d.owner);
 	free(d.self);
 	free(d.last_plan_error);
+	free(d.last_error);
+	free(d.orphan);
 	return MIN(r, 0);
 }

@@ -478,11 +478,37 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 	return MIN(r, 0);
 }
 
+/* 1: built and usable; 0: wait, or the case has been ended. */
+static int need_build(struct engine *e, const struct scope *s, struct db_case *c, const char *commit)
+{
+	struct db_build b = {0};
+	struct db_task t = {0};
+	int64_t task;
+	int r = engine_build_task(e, s, commit, PRIO_PROOF, c->id, &task);
+
+	c->builds += r == 0;
+	if (r >= 0)
+		r = store_task_by_id(e->store, task, &t);
+	if (r >= 0)
+		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
+	if (r == -ENOENT) {
+		bool failed = t.state && (streq(t.state, "failed") || streq(t.state, "cancelled"));
+
+		r = failed ? set_state(e, c, "not-reproduced", "%.12s cannot be built: %s", commit, t.result ? t.result : "") : 0;
+	} else if (r >= 0 && !streq(b.state, "ok")) {
+		set_note(c, "the culprit or its parent does not build, so there is no proof");
+		r = set_state(e, c, "found", "not proven: %.12s does not build", commit);
+	} else if (r >= 0) {
+		r = 1;
+	}
+	db_task_release(&t);
+	db_build_release(&b);
+	return r;
+}
+
 static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *p, *t;
-	struct db_build b = {0};
-	int64_t task;
 	int r;
 
 	if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, "parent", &p) ||
@@ -490,24 +516,11 @@ static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 		json_object_put(o);
 		return start_proof(e, s, c, c->culprit);
 	}
-	r = engine_build_task(e, s, json_object_get_string(p), PRIO_PROOF, c->id, &task);
-	c->builds += r == 0;
-	if (r >= 0)
-		r = store_build_get(e->store, s->tree.id, json_object_get_string(p), s->cmp.kconfig, &b);
-	if (r == -ENOENT) {
-		struct db_task bt = {0};
-
-		r = store_task_by_id(e->store, task, &bt);
-		if (r >= 0 && (streq(bt.state, "failed") || streq(bt.state, "cancelled")))
-			r = set_state(e, c, "not-reproduced", "the parent cannot be built: %s", bt.result ? bt.result : "");
-		db_task_release(&bt);
-	} else if (r >= 0 && !streq(b.state, "ok")) {
-		set_note(c, "the culprit's parent does not build, so there is no proof");
-		r = set_state(e, c, "found", "not proven: the parent %.12s does not build", json_object_get_string(p));
-	} else if (r >= 0) {
+	r = need_build(e, s, c, json_object_get_string(p));
+	if (r > 0)
+		r = need_build(e, s, c, c->culprit);
+	if (r > 0)
 		r = prove_with(e, s, c, json_object_get_string(p), json_object_get_int64(t));
-	}
-	db_build_release(&b);
 	json_object_put(o);
 	return MIN(r, 0);
 }

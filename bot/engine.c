@@ -198,6 +198,10 @@ int engine_boots(struct engine *e, const struct scope *s, const char *commit, co
 	if (r >= 0)
 		r = store_sample(e->store, b.id, s->job.id, s->machine.tbox_group, metric, &x);
 	db_build_release(&b);
+	if (r == -ENOENT) { /* not built: no boots */
+		*ret = out;
+		return 0;
+	}
 	if (r < 0)
 		return r;
 	out.value = xcalloc(x.n, sizeof(double));

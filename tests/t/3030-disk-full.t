@@ -4,7 +4,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
 mkdir "$dir/small"
-mount -t tmpfs -o size=40m none "$dir/small" 2>/dev/null || skip_all "cannot mount a small tmpfs (not root?)"
+mount -t tmpfs -o size=200m none "$dir/small" 2>/dev/null || skip_all "cannot mount a small tmpfs (not root?)"
 mounts+=("$dir/small")
 state=$dir/small/state
 local_tree 14 32
