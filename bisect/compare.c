@@ -67,22 +67,59 @@ static enum test choose_test(const struct reduced *r, size_t b, bool fail)
 	return few_counts(x, y, r->scale) ? TEST_RANK : TEST_T;
 }
 
-/* A build that was given no runs for a metric has it in none of its boots. */
+/* Boots of one build that gave any value at all; all metrics must share one list of runs, else it is not known. */
+struct alive { const uint32_t *id; size_t n, boots; bool *any, mixed; };
+
+static void note_alive(struct alive *a, const struct slots *s, const struct cmp_metric *m, size_t b)
+{
+	if (!m->n[b] || !s->id || a->mixed)
+		return;
+	if (!a->any)
+		*a = (struct alive){s->id, s->n, s->n_slots, xcalloc(s->n_slots + 1, sizeof(bool)), false};
+	a->mixed = a->id != s->id || a->n != s->n;
+	for (size_t k = 0; k < a->boots && !a->mixed; k++)
+		a->any[k] = a->any[k] || s->count[k] > 0;
+}
+
+static size_t count_dead(const struct alive *a)
+{
+	size_t dead = 0;
+
+	for (size_t k = 0; k < a->boots && !a->mixed; k++)
+		dead += !a->any[k];
+	return dead < a->boots ? dead : 0;
+}
+
+/* A build that was given no runs for a metric has it in none of its boots. A boot in which nothing was measured lacks no
+ * metric: it just went wrong. */
 static void reduce_all(struct run *run, struct slots *slots)
 {
 	size_t N = run->c->n_builds;
 	_cleanup_free_ size_t *boots = xcalloc(N, sizeof(*boots));
+	_cleanup_free_ struct alive *alive = xcalloc(N, sizeof(*alive));
 
 	for (size_t i = 0; i < run->n; i++) {
-		run->w[i].fail = metric_is_fail(run->m[i].name);
-		cmp_reduce(run->c, &run->m[i], slots, run->w[i].fail, &run->w[i].r);
-		for (size_t b = 0; b < N; b++)
-			boots[b] = MAX(boots[b], run->w[i].r.b[b].all);
+		struct work *w = &run->w[i];
+
+		w->fail = metric_is_fail(run->m[i].name);
+		cmp_reduce(run->c, &run->m[i], slots, w->fail, &w->r);
+		for (size_t b = 0; b < N; b++) {
+			boots[b] = MAX(boots[b], w->r.b[b].all);
+			if (!w->fail)
+				note_alive(&alive[b], &slots[b], &run->m[i], b);
+		}
 	}
-	for (size_t i = 0; i < run->n; i++)
-		for (size_t b = 0; b < N; b++)
+	for (size_t b = 0; b < N; b++) {
+		size_t dead = count_dead(&alive[b]);
+
+		for (size_t i = 0; i < run->n; i++) {
 			if (!run->m[i].n[b])
 				run->w[i].r.b[b].all = boots[b];
+			if (!run->w[i].fail)
+				run->w[i].r.b[b].all -= dead;
+		}
+		free(alive[b].any);
+	}
 }
 
 static void prepare(struct run *run, size_t i, double *ret_share)

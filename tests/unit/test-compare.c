@@ -174,6 +174,26 @@ static void boots(void)
 	set_free(&s);
 }
 
+/* A crashed boot has no values at all: other boots do not become "some boots lack it" by that. */
+static void dead_boots(void)
+{
+	static const uint32_t id[5] = {1, 2, 3, 4, 5};
+	const double none = NAN, a[5] = {10, none, 10.2, 9.9, 10.1}, b[5] = {12, 12.1, 11.9, 12.2, 12.05}, c[5] = {1, none, none, 2, 1};
+	struct set s = {0};
+	struct cmp_result r;
+
+	add(&s, "x.a", a, 5, b, 5, id, id);
+	add(&s, "x.b", c, 5, b, 5, id, id);
+	add(&s, "x.c", NULL, 0, b, 5, id, id);
+	r = judge(&s, CMP_MODERATED);
+	is_int(r.row[0].side[0].boots, 4, "a boot without any value does not count");
+	ok(r.row[0].delta[1].p < 1e-4, "... and the usual test is used");
+	is_int(r.row[1].side[0].boots, 4, "a boot that lacks one metric does");
+	is_near(r.row[2].delta[1].p, 1. / 126, 1e-9, "a metric that appears: 0 of 4 against 5 of 5");
+	cmp_result_release(&r);
+	set_free(&s);
+}
+
 /* ---- what must not matter ---- */
 
 static void draw(struct set *s, size_t n, size_t runs, double shift, size_t shifted)
@@ -419,6 +439,7 @@ int main(void)
 	odd_data();
 	million_runs();
 	boots();
+	dead_boots();
 	invariance();
 	error_rates();
 	history();
