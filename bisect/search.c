@@ -2,11 +2,14 @@
 #include <Rmath.h>
 #include "bisect/search-internal.h"
 
-#define ANCHOR_SHARE 0.25       /* of all boots at the ends while the levels are unknown */
+#define END_SHARE 0.1            /* of all boots at the ends while the levels are unknown ... */
+#define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
+#define SURE 0.01
 #define FIRST_BOOTS 2           /* at each end */
-#define OPENING_BOOTS 8         /* at each end before the search leaves them although no effect shows yet */
+#define OPENING_BOOTS 12         /* at each end before the search leaves them although no effect shows yet */
 #define NONE_PRIOR 0.5          /* levels unknown: one even chance that nothing is there */
 #define NONE_PRIOR_KNOWN 0.05   /* levels from history: it was seen before */
+#define LONELY_SNR 12.0
 #define NONE_ODDS 100.0         /* nobody is named before the data speak this clearly against "no effect" */
 
 static int check_config(const struct search_config *c, const struct dag *dag)
@@ -306,12 +309,52 @@ static void best_splits(struct search *s, struct choice *built, struct choice *f
 	}
 }
 
+/*
+ * One outlier can look exactly like the other level. So no single boot decides, unless the levels are so far apart that an
+ * outlier would hardly hit the other one: the site on whose only boot the choice between class k and its neighbour rests,
+ * or UINT32_MAX.
+ */
+static uint32_t lonely_site(const struct search *s, uint32_t k)
+{
+	const struct classes *cl = &s->cl;
+
+	if (snr(s) > LONELY_SNR)
+		return UINT32_MAX;
+	for (uint32_t other = 0; other < cl->n; other++) {
+		size_t site = 0, differ = 0;
+
+		for (uint32_t w = 0; w < cl->words; w++) {
+			uint64_t x = cl->pattern[(size_t)k * cl->words + w] ^ cl->pattern[(size_t)other * cl->words + w];
+
+			differ += (size_t)__builtin_popcountll(x);
+			if (x)
+				site = 64 * (size_t)w + (size_t)__builtin_ctzll(x);
+		}
+		if (differ == 1 && s->site[site].n == 1 && !s->skipped[s->site[site].node])
+			return s->site[site].node;
+	}
+	return UINT32_MAX;
+}
+
+static uint32_t best_class(const struct search *s)
+{
+	uint32_t best = 0;
+
+	for (uint32_t k = 1; k < s->cl.n; k++)
+		if (s->cl.post[k] > s->cl.post[best])
+			best = k;
+	return best;
+}
+
 /* Stay on what is built until a build pays: the gain of a new place is spread over the boots it will take to settle it. */
 static uint32_t next_site(struct search *s)
 {
 	double r = snr(s), boots, stay, move;
+	uint32_t best = best_class(s), lonely = lonely_site(s, best);
 	struct choice built, fresh;
 
+	if (s->cl.n && s->cl.post[best] >= s->c.confidence && lonely != UINT32_MAX)
+		return lonely;
 	best_splits(s, &built, &fresh);
 	if (built.node == UINT32_MAX || fresh.node == UINT32_MAX)
 		return built.node != UINT32_MAX ? built.node : fresh.node;
@@ -321,19 +364,47 @@ static uint32_t next_site(struct search *s)
 	return stay >= move ? built.node : fresh.node;
 }
 
-/* The end with fewer boots when the ends are due, else UINT32_MAX. */
+/* Posterior that a site is bad, given that there is a culprit. */
+static double site_bad(const struct search *s, size_t i)
+{
+	double bad = 0, all = 0;
+
+	for (uint32_t k = 0; k < s->cl.n; k++) {
+		all += s->cl.post[k];
+		if (s->cl.pattern[(size_t)k * s->cl.words + i / 64] >> (i % 64) & 1)
+			bad += s->cl.post[k];
+	}
+	return all > 0 ? bad / all : 0;
+}
+
+/* Boots whose level is beyond doubt: those of the ends and of sites that are surely good or surely bad. */
+static void sure_boots(const struct search *s, double *ret_good, double *ret_bad)
+{
+	*ret_good = *ret_bad = 0;
+	for (size_t i = 0; i < s->n_sites; i++) {
+		double p = s->site[i].node == 0 ? 0 : site_bad(s, i);
+
+		if (p < SURE)
+			*ret_good += s->site[i].n;
+		else if (p > 1 - SURE)
+			*ret_bad += s->site[i].n;
+	}
+}
+
+/* The end to boot again, or UINT32_MAX: the levels must be known well enough for the search between, and the ends must be
+ * seen now and then until it is over, so that a drift of the machine shows. */
 static uint32_t anchor_due(const struct search *s)
 {
 	uint32_t head = s->dag->n - 1;
 	size_t a = boots_at(s, 0), b = boots_at(s, head);
-	uint32_t fewer = a <= b ? 0 : head;
-	double share = s->none > 0.2 ? 0.5 : ANCHOR_SHARE;
+	double good, bad, next = s->n_obs + 1;
 
 	if (s->c.means_known)
 		return UINT32_MAX;
-	if (s->none > 0.05 && MIN(a, b) < OPENING_BOOTS)
-		return fewer;
-	return a + b < share * (s->n_obs + 1) ? fewer : UINT32_MAX;
+	if ((s->none > 0.05 && MIN(a, b) < OPENING_BOOTS) || (s->none > 0.2 && a + b < 0.5 * next) || a + b < END_SHARE * next)
+		return a <= b ? 0 : head;
+	sure_boots(s, &good, &bad);
+	return MIN(good, bad) < SURE_SHARE / 2 * next ? (good <= bad ? 0 : head) : UINT32_MAX;
 }
 
 static double relative(const struct search *s, double delta)
@@ -388,7 +459,7 @@ static void expect_boots(const struct search *s, struct search_step *st)
 /* Nobody is named, or nothing is declared absent, unless the data say so: true when *st is final. */
 static bool finished(struct search *s, struct search_step *st)
 {
-	uint32_t best = 0, n;
+	uint32_t best = best_class(s), n;
 	double certain = MAX(s->c.confidence, 0.95), q = qnorm(0.5 + MAX(s->c.confidence, 0.99) / 2, 0, 1, 1, 0);
 	double odds = s->none / (1 - s->none) * (1 - s->none_prior) / s->none_prior;
 
@@ -400,10 +471,7 @@ static bool finished(struct search *s, struct search_step *st)
 		st->why = "the two ends do not differ by an effect of interest";
 		return true;
 	}
-	for (uint32_t k = 1; k < s->cl.n; k++)
-		if (s->cl.post[k] > s->cl.post[best])
-			best = k;
-	if (s->cl.post[best] < s->c.confidence || odds > 1 / NONE_ODDS)
+	if (s->cl.post[best] < s->c.confidence || odds > 1 / NONE_ODDS || lonely_site(s, best) != UINT32_MAX)
 		return false;
 	if (class_members(s, best, &n))
 		return false;

@@ -47,7 +47,7 @@ double rng_normal(struct rng *r)
 void simulate_config_default(struct simulate_config *c)
 {
 	*c = (struct simulate_config){
-		.n = 256, .snr = 2, .outlier_sigma = 6, .confidence = 0.95, .boot_cost = 1, .build_cost = 3, .trials = 1000, .seed = 1,
+		.n = 256, .snr = 2, .outlier_sigma = 6, .confidence = 0.95, .boot_cost = 1, .build_cost = 2, .trials = 1000, .seed = 1,
 	};
 }
 

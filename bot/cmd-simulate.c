@@ -85,7 +85,7 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 		OPT_FLAG(0, "null", &c.null, "no effect at all"),
 		OPT_DOUBLE(0, "confidence", "C", &c.confidence, "asked probability of the answer (0.95)"),
 		OPT_DOUBLE(0, "boot-cost", "SEC", &c.boot_cost, "cost of a boot (1)"),
-		OPT_DOUBLE(0, "build-cost", "SEC", &c.build_cost, "cost of a build (3)"),
+		OPT_DOUBLE(0, "build-cost", "SEC", &c.build_cost, "cost of a build (2)"),
 		OPT_INT(0, "max-boots", "N", &max_boots, "give up beyond (2000)"),
 		OPT_INT(0, "trials", "T", &trials, "searches to play (1000)"),
 		OPT_INT(0, "seed", "X", &seed, "of the random numbers (1)"),

@@ -1,0 +1,175 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <Rmath.h>
+#include "bisect/simulate.h"
+#include "bisect/verdict.h"
+#include "tests/tap.h"
+
+/* E of one component, written another way: marginal density ratio by integrating the noncentral t over the effect's prior. */
+static void against_scipy(void)
+{
+	const double at[][3] = {{0, 4, 1.5}, {1, 4, 1.5}, {3, 8, 2.5}, {6, 18, 5}, {12, 38, 10}, {150, 2, 1}};
+	const char *script =
+		"import sys\n"
+		"from scipy import integrate, stats\n"
+		"import numpy as np\n"
+		"W = [(4,.35),(25,.35),(400,.15),(1e4,.1),(1e6,.05)]\n"
+		"for line in sys.stdin:\n"
+		"    t, df, m = map(float, line.split())\n"
+		"    def ratio(g):\n" /* t given sigma's chi2 draw is normal: integrate over it, with and without the effect */
+		"        f = lambda x, k: stats.norm.pdf(t*np.sqrt(np.exp(x)/df), 0, np.sqrt(k))*np.sqrt(np.exp(x)/df)"
+		"*stats.chi2.pdf(np.exp(x), df)*np.exp(x)\n"
+		"        i = lambda k: integrate.quad(f, -40, 12, args=(k,), limit=2000, points=list(range(-39, 12)))[0]\n"
+		"        return i(1 + m*g)/i(1)\n"
+		"    print('%.12g' % np.log(sum(w*ratio(g) for g, w in W)))\n";
+	char in[] = "/tmp/kpb-verdict-XXXXXX";
+	_cleanup_free_ char *cmd = NULL;
+	int fd = mkstemp(in);
+	FILE *f = fdopen(fd, "w"), *p;
+
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++)
+		fprintf(f, "%g %g %g\n", at[i][0], at[i][1], at[i][2]);
+	fclose(f);
+	cmd = xasprintf("/usr/bin/python3 -c \"%s\" <%s", script, in);
+	p = popen(cmd, "r");
+	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
+		double want = NAN;
+
+		if (fscanf(p, "%lf", &want) != 1)
+			want = NAN;
+		is_near(verdict_log_e(at[i][0], at[i][1], at[i][2]), want, 1e-5 * MAX(1.0, fabs(want)),
+			"log e at t=%g df=%g m=%g is scipy's integral", at[i][0], at[i][1], at[i][2]);
+	}
+	pclose(p);
+	unlink(in);
+	for (double df = 2; df < 50; df *= 3) {
+		double t = verdict_critical(0.001, df, 2);
+
+		if (isfinite(t))
+			is_near(verdict_log_e(t, df, 2), log(1000), 1e-6, "critical t at df=%g inverts E", df);
+	}
+}
+
+struct tally { double different, boots; };
+
+static struct tally play(const struct verdict_config *c, double effect, double sd, double outliers, int trials)
+{
+	struct tally t = {0};
+	struct rng rng;
+
+	rng_seed(&rng, 11);
+	for (int i = 0; i < trials; i++) {
+		double a[64], b[64];
+		struct verdict_result v = {0};
+		size_t n = 0;
+
+		for (size_t k = 0; k < 64; k++) {
+			a[k] = 1000 + sd * (rng_normal(&rng) + (rng_uniform(&rng) < outliers ? 6 : 0));
+			b[k] = 1000 + effect + sd * (rng_normal(&rng) + (rng_uniform(&rng) < outliers ? 6 : 0));
+		}
+		for (n = c->min_boots; verdict_two(c, a, n, b, n, &v) == 0 && v.verdict == VERDICT_MORE && n < 64;)
+			n = MIN(n + v.more_boots, (size_t)64);
+		t.different += v.verdict == VERDICT_DIFFERENT;
+		t.boots += 2 * n;
+	}
+	return (struct tally){t.different / trials, t.boots / trials};
+}
+
+static void error_rates(void)
+{
+	struct verdict_config c = {.alpha = 0.05, .min_boots = 2, .max_boots = 0}, known;
+	const int trials = 300;
+	double limit = 0.05 + 3 * sqrt(0.05 * 0.95 / trials);
+	struct tally t;
+
+	/* no futility, 64 looks: Ville's bound is what keeps this down */
+	t = play(&c, 0, 1, 0, trials);
+	ok(t.different <= limit, "false alarms over all looks: %.3f", t.different);
+	t = play(&c, 0, 1, 0.05, trials);
+	ok(t.different <= limit, "also with outliers: %.3f", t.different);
+	c.min_effect = 0.001;
+	t = play(&c, 1, 1, 0, trials);
+	ok(t.different <= limit, "a difference of just the smallest effect of interest is no alarm: %.3f", t.different);
+	c = (struct verdict_config){.alpha = 0.001, .min_boots = 2, .max_boots = 20};
+	known = c;
+	known.prior_sd = 0.001;
+	known.prior_df = 20;
+	t = play(&known, 5, 1, 0, trials);
+	ok(t.different > 0.99 && t.boots < 7, "5 sigma with history: %.3f in %.1f boots", t.different, t.boots);
+	t = play(&c, 5, 1, 0, trials);
+	ok(t.different > 0.99 && t.boots < 13, "5 sigma without: %.3f in %.1f boots", t.different, t.boots);
+	t = play(&c, 3, 1, 0, trials);
+	ok(t.different > 0.98, "3 sigma: %.3f in %.1f boots", t.different, t.boots);
+	t = play(&c, 0, 1, 0, trials);
+	ok(t.different == 0 && t.boots < 14, "nothing there stops early: %.1f of 40 boots", t.boots);
+	c.min_effect = 0.001;
+	c.sigma_floor = 1e-6;
+	t = play(&c, -3, 0.02, 0, trials);
+	ok(t.different == 1 && t.boots <= 6, "-0.3 %% at a spread of 0.002 %%: %.1f boots", t.boots);
+	t = play(&c, 0, 0.02, 0, trials);
+	ok(t.different == 0 && t.boots <= 5, "no change at that spread: %.1f boots", t.boots);
+}
+
+static struct verdict_result ask(const double *a, size_t na, const double *b, size_t nb)
+{
+	struct verdict_config c = {.alpha = 0.01, .min_boots = 2, .max_boots = 10};
+	struct verdict_result v = {0};
+
+	is_int(verdict_two(&c, a, na, b, nb, &v), 0, "accepted");
+	return v;
+}
+
+static void properties(void)
+{
+	double a[] = {10, 11, 10.5, 9.8}, b[] = {14, 13.6, 14.4, 14.1}, x[4], y[4];
+	double ra[] = {9.8, 10.5, 11, 10};
+	struct verdict_result v = ask(a, 4, b, 4), w;
+
+	is_int(v.verdict, VERDICT_DIFFERENT, "clear difference");
+	w = ask(ra, 4, b, 4);
+	is_near(w.p, v.p, 1e-12, "the order does not matter");
+	w = ask(b, 4, a, 4);
+	is_near(w.p, v.p, 1e-12, "swapping sides keeps p");
+	ok(w.effect < 0 && v.effect > 0, "and turns the sign");
+	for (int i = 0; i < 4; i++) {
+		x[i] = a[i] * 1e299;
+		y[i] = b[i] * 1e299;
+	}
+	w = ask(x, 4, y, 4);
+	is_near(w.p, v.p, 1e-9, "scale does not matter, up to 1e300");
+	is_near(w.effect, v.effect, 1e-9, "nor for the relative effect");
+	ok(v.lo < v.effect && v.effect < v.hi && v.lo > 0, "interval around the effect, without 0");
+}
+
+static void degenerate(void)
+{
+	double same[] = {5, 5, 5}, other[] = {6, 6, 6}, zero[] = {0, 0, 0}, inf[] = {1, INFINITY}, one[] = {1};
+	struct verdict_config c = {.alpha = 0.01, .min_boots = 2, .max_boots = 10};
+	struct verdict_result v;
+
+	v = ask(same, 3, same, 3);
+	is_int(v.verdict, VERDICT_SAME, "all equal: same (%s)", v.why);
+	v = ask(same, 3, other, 3);
+	is_int(v.verdict, VERDICT_DIFFERENT, "no spread but other values: different");
+	v = ask(zero, 3, zero, 3);
+	is_int(v.verdict, VERDICT_SAME, "zeros: same");
+	v = ask(zero, 3, same, 3);
+	ok(isfinite(v.effect) && v.verdict == VERDICT_DIFFERENT, "from zero to five: %g", v.effect);
+	v = ask(one, 1, same, 3);
+	ok(v.verdict == VERDICT_MORE && v.more_boots == 1, "one boot: one more");
+	v = ask(NULL, 0, NULL, 0);
+	ok(v.verdict == VERDICT_MORE && v.more_boots == 2, "no boots: two more");
+	v.p = 42;
+	is_int(verdict_two(&c, inf, 2, same, 2, &v), -EINVAL, "infinity refused");
+	ok(v.p == 42, "and the result left alone");
+	c.alpha = 0;
+	is_int(verdict_two(&c, same, 2, same, 2, &v), -EINVAL, "alpha 0 refused");
+}
+
+int main(void)
+{
+	against_scipy();
+	error_rates();
+	properties();
+	degenerate();
+	return tap_done();
+}
