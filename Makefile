@@ -158,3 +158,6 @@ install: all
 clean:
 	rm -rf build build-san
 .PHONY: clean
+
+-include jobs/programs/programs.mk
+-include kernels/plugin/plugin.mk
