@@ -191,9 +191,9 @@ static int append(int fd, const struct buf *msg, int64_t offset)
 		if (k < 0) {
 			int e = errno;
 
-			/* disk full: leave no half of a mail behind, unless somebody is behind it already */
+			/* disk full: leave no half of a mail behind, unless somebody is behind it already; recover() sees to the rest */
 			if (file_size(fd) == offset + (int64_t)done && ftruncate(fd, offset) < 0)
-				e = errno;
+				return err_set(-e, "cannot append to the mbox: %s; a torn mail is left", strerror(e));
 			return err_set(-e, "cannot append to the mbox: %s", strerror(e));
 		}
 		done += k;
@@ -238,8 +238,9 @@ int mbox_deliver(struct store *s, const struct db_report *rep, struct db_deliver
 	_cleanup_close_ int fd = open_locked(path);
 	int r, found = 0;
 
+	/* a row that says 'sending' stays: it knows where a torn copy may be */
 	if (fd < 0)
-		return delivery_later(s, d, "%s", err_msg());
+		return streq(d->state, "sending") ? -EAGAIN : delivery_later(s, d, "%s", err_msg());
 	mbox_format(rep, &msg);
 	/* another process may have sent it while we waited for the lock */
 	r = store_delivery_get(s, rep->id, "mbox", &now);
@@ -252,9 +253,7 @@ int mbox_deliver(struct store *s, const struct db_report *rep, struct db_deliver
 	if (found < 0)
 		return found;
 	r = found ? 0 : write_new(s, d, fd, &msg);
-	if (r == -ENOSPC || r == -EDQUOT || r == -EFBIG)
-		return delivery_later(s, d, "%s", err_msg());
 	if (r < 0)
-		return r;
+		return r == -ENOSPC || r == -EDQUOT ? -EAGAIN : r;
 	return delivery_set(s, d, "sent", "%s", path);
 }

@@ -189,6 +189,25 @@ static void test_locked(struct store *s, int64_t comparison, int n)
 	is_int(report_again(s, id, "mbox"), 0, "a person is in a hurry");
 	is_int(report_deliver(s, id, "mbox", &cfg), 0, "delivered");
 	count(n);
+	id = put_report(s, comparison, n + 1, "[]");
+	deliver_child(id, fs_size("box") + 5000, -1);
+	fs_write_atomic("box.lock", "", 0);
+	is_int(report_deliver(s, id, "mbox", &cfg), -EAGAIN, "a torn copy behind a lock");
+	unlink("box.lock");
+	is_int(report_deliver(s, id, "mbox", &cfg), 0, "is not forgotten");
+	count(n + 1);
+	ok(box_is_right(), "one copy of each");
+}
+
+static void test_full(struct store *s, int64_t comparison, int n)
+{
+	struct report_config full = cfg;
+	int64_t id = put_report(s, comparison, n, "[]");
+
+	full.mbox = "/dev/full";
+	is_int(report_deliver(s, id, "mbox", &full), -EAGAIN, "a full disk: %s", err_msg());
+	is_int(report_deliver(s, id, "mbox", &cfg), 0, "delivered when there is room");
+	count(n);
 	ok(box_is_right(), "once");
 }
 
@@ -206,6 +225,7 @@ int main(void)
 	test_killed(s, comparison, 200);
 	test_lookalike(s, comparison, 300);
 	test_locked(s, comparison, 301);
+	test_full(s, comparison, 310);
 	store_close(s);
 	buf_release(&delivered);
 	leave();
