@@ -119,7 +119,7 @@ static void two_samples(double outliers)
 				data_draw(&d, 1, rows[k].shift, 0, outliers);
 				hits += changed(&d, .001, rule ? CMP_LKP : CMP_MODERATED, 1, &wrong);
 			}
-			line(what, rule || outliers > 0 ? "" : rows[k].target, "%.4f", (double)hits / rows[k].trials);
+			line(what, rule || outliers > 0 ? "" : rows[k].target, "%.5f", (double)hits / rows[k].trials);
 		}
 	data_free(&d);
 }
