@@ -323,7 +323,7 @@ static int do_send(struct work *w, usec_t *retry)
 	config_report(&w->c->config, &rc);
 	rc.reproduce_dir = dir;
 	r = report_deliver(w->c->store, arg_int(w, "case"), way ? way : "mbox", &rc);
-	if (r == -EAGAIN)
+	if (r == -EAGAIN) /* all else is final: refused for good, nobody allowed, or not known whether it arrived */
 		*retry = backoff(w);
 	if (r < 0)
 		say(w, "%s", err_msg());
