@@ -17,8 +17,8 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#define DEFAULT_QEMU "qemu-system-x86_64"
 #define DEFAULT_MEMORY_MB 512
+#define KVM_SILENT_S 20         /* under KVM a kernel speaks at once */
 #define DEFAULT_SHIFT 3
 #define OUTPUT_MAX (64u << 20)          /* bytes of console or results */
 #define PANIC_GRACE_S 5.0               /* a panicked kernel resets at once (panic=-1), or is stopped after this */
@@ -31,7 +31,7 @@
 struct vm {
 	const struct boot_request *q;
 	const struct machine *m;
-	bool icount;
+	bool icount, kvm;
 	char *dir, *initrd, *console, *results, *log;
 	int lock;
 	double boot_s, total_s;         /* deadlines after the start; boot_s until the script's start mark */
@@ -42,7 +42,41 @@ struct vm {
 
 static const char *program(const struct machine *m) { return m->qemu ? m->qemu : DEFAULT_QEMU; }
 
-static bool have_kvm(void) { return access("/dev/kvm", R_OK | W_OK) == 0; }
+/* A /dev/kvm that is there and starts guests, but in which no kernel says a word, is remembered until the host boots anew
+ * (a nested hypervisor without all features, say). The mark holds the host's boot id. */
+static char *kvm_mark(void)
+{
+	_cleanup_free_ char *cache = fs_cache_dir();
+
+	return xasprintf("%s/kvm-does-not-work", cache);
+}
+
+static void host_boot_id(struct buf *ret)
+{
+	if (fs_read("/proc/sys/kernel/random/boot_id", 128, ret) < 0)
+		buf_adds(ret, "unknown");
+}
+
+static bool kvm_is_marked(void)
+{
+	_cleanup_free_ char *path = kvm_mark();
+	_cleanup_buf_ struct buf mark = {0}, id = {0};
+
+	host_boot_id(&id);
+	return fs_exists(path) && fs_read(path, 128, &mark) == 0 && streq(buf_str(&mark), buf_str(&id));
+}
+
+static void mark_kvm(void)
+{
+	_cleanup_free_ char *path = kvm_mark();
+	_cleanup_buf_ struct buf id = {0};
+
+	host_boot_id(&id);
+	if (fs_mkdir_parent(path) == 0)
+		(void)fs_write_atomic(path, id.s, id.len);
+}
+
+static bool have_kvm(void) { return access("/dev/kvm", R_OK | W_OK) == 0 && !kvm_is_marked(); }
 
 static int shift_of(const struct machine *m) { return m->icount_shift >= 0 ? m->icount_shift : DEFAULT_SHIFT; }
 
@@ -97,7 +131,7 @@ static char *icount_describe(const struct machine *m) { return describe(m, true)
 /* Host time is not guest time: under TCG a guest second may take several. */
 static void set_deadlines(struct vm *vm)
 {
-	bool kvm = !vm->icount && have_kvm();
+	bool kvm = vm->kvm;
 	double script = vm->q->script_timeout_s > 0 ? vm->q->script_timeout_s : 3600;
 
 	vm->boot_s = vm->m->boot_timeout_s > 0 ? vm->m->boot_timeout_s : kvm ? 60 : 180;
@@ -137,6 +171,8 @@ static int clear_old(struct vm *vm)
 
 	(void)unlink(vm->console);
 	(void)unlink(packed);
+	if (vm->q->profile_path)
+		(void)unlink(vm->q->profile_path);
 	return fs_rm_rf(result);
 }
 
@@ -171,24 +207,43 @@ static void vm_release(struct vm *vm)
 }
 
 /* A file name inside one of QEMU's comma lists. */
+static void add_name(struct buf *b, const char *path)
+{
+	for (const char *s = path; *s; s++) {
+		if (*s == ',')
+			buf_addc(b, ',');
+		buf_addc(b, *s);
+	}
+}
+
 static void add_file(struct strv *a, const char *option, const char *prefix, const char *path)
 {
 	_cleanup_buf_ struct buf b = {0};
 
 	buf_adds(&b, prefix);
-	for (const char *s = path; *s; s++) {
-		if (*s == ',')
-			buf_addc(&b, ',');
-		buf_addc(&b, *s);
-	}
+	add_name(&b, path);
 	strv_add(a, option);
 	strv_add(a, b.s);
+}
+
+/* The plugin sees the guest from outside: its time and results stay the same to the digit. */
+static void add_profile(const struct vm *vm, struct strv *a)
+{
+	_cleanup_free_ char *plugin = vm->icount && vm->q->profile_path ? profile_plugin() : NULL;
+	_cleanup_buf_ struct buf b = {0};
+
+	if (!plugin)
+		return;
+	add_name(&b, plugin);
+	buf_adds(&b, ",out=");
+	add_name(&b, vm->q->profile_path);
+	strv_addv(a, ARGV("-plugin", b.s));
 }
 
 static void command_line(const struct vm *vm, struct strv *a)
 {
 	const struct machine *m = vm->m;
-	bool kvm = !vm->icount && have_kvm();
+	bool kvm = vm->kvm;
 
 	strv_addv(a, ARGV(program(m), "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc",
 			  "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"));
@@ -200,6 +255,7 @@ static void command_line(const struct vm *vm, struct strv *a)
 		strv_addv(a, ARGV("-accel", kvm ? "kvm" : "tcg", "-cpu", kvm ? "host" : "qemu64", "-smp"));
 		strv_addf(a, "%d", m->cpus > 0 ? m->cpus : 1);
 	}
+	add_profile(vm, a);
 	strv_add(a, "-m");
 	strv_addf(a, "%dM", m->memory_mb > 0 ? m->memory_mb : DEFAULT_MEMORY_MB);
 	add_file(a, "-chardev", "file,id=console,path=", vm->console);
@@ -240,6 +296,8 @@ static bool vm_tick(void *arg)
 
 	read_console(vm);
 	now = mono_usec();
+	if (vm->kvm && !vm->seen.len && (now - vm->start) / 1e6 > KVM_SILENT_S)
+		return true;
 	if (vm->panic_at)
 		return (now - vm->panic_at) / 1e6 > PANIC_GRACE_S;
 	return (now - vm->start) / 1e6 > (vm->started_at ? vm->total_s : vm->boot_s);
@@ -349,9 +407,9 @@ static int vm_run(struct vm *vm, struct boot_result *ret)
 	return r;
 }
 
-static int boot(const struct boot_request *q, bool icount, struct boot_result *ret)
+static int boot_by(const struct boot_request *q, bool icount, bool kvm, struct boot_result *ret)
 {
-	struct vm vm = {.q = q, .m = q->machine, .icount = icount, .lock = -1, .console_fd = -1};
+	struct vm vm = {.q = q, .m = q->machine, .icount = icount, .kvm = kvm, .lock = -1, .console_fd = -1};
 	int r = vm_prepare(&vm);
 
 	ret->icount_ns_per_insn = icount ? 1 << shift_of(q->machine) : 0;
@@ -361,8 +419,23 @@ static int boot(const struct boot_request *q, bool icount, struct boot_result *r
 	return r;
 }
 
-static int qemu_boot(const struct boot_request *q, struct boot_result *ret) { return boot(q, false, ret); }
-static int icount_boot(const struct boot_request *q, struct boot_result *ret) { return boot(q, true, ret); }
+/* Where KVM starts a guest but no kernel speaks in it, emulation tells whether that is the kernel's fault. */
+static int qemu_boot(const struct boot_request *q, struct boot_result *ret)
+{
+	bool kvm = have_kvm();
+	int r = boot_by(q, false, kvm, ret);
+
+	if (r < 0 || !kvm || !streq(ret->verdict, "boot-failed") || (ret->console_tail && *ret->console_tail))
+		return r;
+	boot_result_release(ret);
+	*ret = (struct boot_result){0};
+	r = boot_by(q, false, false, ret);
+	if (r == 0 && ret->console_tail && *ret->console_tail)
+		mark_kvm();
+	return r;
+}
+
+static int icount_boot(const struct boot_request *q, struct boot_result *ret) { return boot_by(q, true, false, ret); }
 
 const struct machine_ops machine_qemu = {
 	.name = "qemu",
