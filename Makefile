@@ -151,7 +151,7 @@ install: all
 	cp -r kernels/configs $(SHARE)/kernels/
 	cp -r etc $(SHARE)/
 	cp -r tests/demo $(SHARE)/tests/
-	find $(SHARE)/jobs -name '*.[ch]' -delete
+	find $(SHARE)/jobs -name '*.[ch]' -not -path '*/guest/*' -delete
 	install -D -m 644 reporters/reproduce.sh $(SHARE)/reporters/reproduce.sh
 	install -D -m 644 etc/kperfbot.service $(DESTDIR)$(PREFIX)/lib/systemd/system/kperfbot.service
 .PHONY: install

@@ -46,7 +46,6 @@ static void overlay(struct doc *d, const struct ynode *map)
 /* ---- refusals ---- */
 
 static const char *const fixed_keys[] = {"suite", "testcase", "category", "monitors", "time_limit"};
-static const char *const common_keys[] = {"cpufreq_governor", "kconfig", "commit", "rootfs", "compiler"};
 
 static int unknown_key(const struct doc *d, const struct ynode *key, const char *where)
 {
@@ -65,8 +64,8 @@ static int unknown_key(const struct doc *d, const struct ynode *key, const char 
 	if (!where) {
 		for (size_t i = 0; i < ARRAY_SIZE(fixed_keys); i++)
 			strv_add(&known, fixed_keys[i]);
-		for (size_t i = 0; i < ARRAY_SIZE(common_keys); i++)
-			strv_add(&known, common_keys[i]);
+		for (size_t i = 0; common_param_at(i, false); i++)
+			strv_add(&known, common_param_at(i, false)->name);
 		strv_addv(&known, program_names());
 		strv_addv(&known, monitor_names());
 	}
@@ -300,8 +299,8 @@ static int override_one(struct doc *d, const char *text)
 	}
 	for (size_t i = 0; i < d->program->n_params; i++)
 		strv_add(&known, d->program->param[i].name);
-	for (size_t i = 0; i < ARRAY_SIZE(common_keys); i++)
-		strv_add(&known, common_keys[i]);
+	for (size_t i = 0; common_param_at(i, false); i++)
+		strv_add(&known, common_param_at(i, false)->name);
 	strv_add(&known, "monitors");
 	strv_add(&known, "time_limit");
 	near = nearest_word(key, (const char *const *)known.v, known.n);

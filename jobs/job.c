@@ -249,12 +249,30 @@ double job_kpi_threshold(const struct job *j, const char *metric)
 	return 0.002;
 }
 
+/* Our own programs, and what a parameter's value asks for. A value may hold {parameter}. */
+static void add_needs(const struct job *j, const struct program_def *d, struct strv *packages, struct strv *programs)
+{
+	strv_addv(programs, (const char *const *)d->own.v);
+	for (size_t i = 0; i < d->n_needs; i++) {
+		if (strcmp(job_value(j, d, d->need[i].param), d->need[i].value))
+			continue;
+		strv_addv(packages, (const char *const *)d->need[i].packages.v);
+		for (size_t k = 0; k < d->need[i].programs.n; k++) {
+			_cleanup_free_ char *name = job_pattern(j, d, d->need[i].programs.v[k]);
+
+			strv_add(programs, name);
+		}
+	}
+}
+
 int job_needs(const struct job *j, struct strv *ret_packages, struct strv *ret_programs)
 {
 	_cleanup_strv_ struct strv packages = {0}, programs = {0};
 	const struct program_def *d;
 	int r = program_def_get(j->program, &d);
 
+	if (r == 0)
+		add_needs(j, d, &packages, &programs);
 	for (size_t i = 0; r == 0; i++) {
 		strv_addv(&packages, (const char *const *)d->packages.v);
 		strv_addv(&programs, (const char *const *)d->programs.v);

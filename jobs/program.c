@@ -155,9 +155,32 @@ static int read_kpi(const struct ynode *n, struct program_def *d)
 	return 0;
 }
 
+/* needs: {engine: {iperf3: {packages: [iperf3], programs: [iperf3]}}} */
+static int read_needs(const struct ynode *needs, struct program_def *d)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && needs && needs->kind == Y_MAP && i < needs->n; i++) {
+		const struct ynode *values = needs->val[i];
+
+		for (size_t k = 0; r == 0 && values->kind == Y_MAP && k < values->n; k++) {
+			struct need_def *n;
+
+			GROW(d->need, d->n_needs, d->cap_needs);
+			n = &d->need[d->n_needs++];
+			*n = (struct need_def){.param = xstrdup(needs->key[i]->text), .value = xstrdup(values->key[k]->text)};
+			r = read_list(ynode_get(values->val[k], "packages"), &n->packages);
+			if (r == 0)
+				r = read_list(ynode_get(values->val[k], "programs"), &n->programs);
+		}
+	}
+	return r;
+}
+
 static int read_def(const struct ynode *top, struct program_def *d)
 {
-	static const char *const known[] = {"summary", "params", "kpi", "packages", "programs", "time_limit"};
+	static const char *const known[] = {"summary", "params", "kpi", "packages", "programs", "own", "needs",
+					     "time_limit"};
 	const struct ynode *params = ynode_get(top, "params"), *kpi = ynode_get(top, "kpi");
 	int r = 0;
 
@@ -179,6 +202,10 @@ static int read_def(const struct ynode *top, struct program_def *d)
 	if (r == 0)
 		r = read_list(ynode_get(top, "programs"), &d->programs);
 	if (r == 0)
+		r = read_list(ynode_get(top, "own"), &d->own);
+	if (r == 0)
+		r = read_needs(ynode_get(top, "needs"), d);
+	if (r == 0)
 		r = parse_seconds(ynode_text(top, "time_limit", "0"), &d->time_limit_s);
 	return r;
 }
@@ -193,6 +220,15 @@ static void def_free(struct program_def *d)
 	}
 	for (size_t i = 0; i < d->n_kpis; i++)
 		free(d->kpi[i].metric);
+	for (size_t i = 0; i < d->n_needs; i++) {
+		free(d->need[i].param);
+		free(d->need[i].value);
+		strv_release(&d->need[i].packages);
+		strv_release(&d->need[i].programs);
+	}
+	free(d->need);
+	strv_release(&d->own);
+	strv_release(&d->own_source);
 	free(d->param);
 	free(d->kpi);
 	strv_release(&d->packages);
@@ -201,6 +237,21 @@ static void def_free(struct program_def *d)
 	free(d->summary);
 	free(d->run);
 	free(d);
+}
+
+static int read_own(const char *dir, struct program_def *d)
+{
+	int r = 0;
+
+	for (size_t i = 0; r == 0 && i < d->own.n; i++) {
+		_cleanup_free_ char *path = xasprintf("%s/guest/%s.c", dir, d->own.v[i]);
+		_cleanup_buf_ struct buf text = {0};
+
+		r = fs_read(path, 1 << 20, &text);
+		if (r == 0)
+			strv_add(&d->own_source, buf_str(&text));
+	}
+	return r;
 }
 
 /* kind: "program" or "monitor". */
@@ -218,6 +269,8 @@ static int load_def(const char *kind, const char *name, struct program_def **ret
 		r = y.n_docs ? read_def(y.doc[0], d) : err_set(-EINVAL, "'%s' is empty", path);
 	if (r == 0)
 		r = fs_read(run, 1 << 20, &text);
+	if (r == 0)
+		r = read_own(dir, d);
 	if (r < 0) {
 		def_free(d);
 		return r;
@@ -284,17 +337,37 @@ const struct param_def *program_def_param(const struct program_def *d, const cha
 	return NULL;
 }
 
+static char *on_off[] = {(char *)"on", (char *)"off", NULL};
+static char *thp[] = {(char *)"always", (char *)"madvise", (char *)"never", NULL};
+static const struct param_def common[] = {
+	{.name = (char *)"cpufreq_governor", .kind = PARAM_WORD,
+	 .help = (char *)"set on every CPU that has cpufreq, and put back afterwards"},
+	{.name = (char *)"turbo", .kind = PARAM_CHOICE, .choice = {on_off, 2, 2}, .help = (char *)"clock above the nominal one"},
+	{.name = (char *)"cstates", .kind = PARAM_COUNT,
+	 .help = (char *)"idle states that take longer to leave, in microseconds, are not used; 0: none is"},
+	{.name = (char *)"thp", .kind = PARAM_CHOICE, .choice = {thp, 3, 3}, .help = (char *)"transparent huge pages"},
+	{.name = (char *)"aslr", .kind = PARAM_CHOICE, .choice = {on_off, 2, 2}, .help = (char *)"random addresses"},
+	{.name = (char *)"nic", .kind = PARAM_WORD, .help = (char *)"the network device that nic_* and irq_cpus are for"},
+	{.name = (char *)"nic_offloads", .kind = PARAM_TEXT, .help = (char *)"as ethtool -K takes them: gro off tso off"},
+	{.name = (char *)"nic_rings", .kind = PARAM_TEXT, .help = (char *)"as ethtool -G takes them: rx 1024 tx 1024"},
+	{.name = (char *)"nic_coalesce", .kind = PARAM_TEXT, .help = (char *)"as ethtool -C takes them: rx-usecs 50"},
+	{.name = (char *)"irq_cpus", .kind = PARAM_TEXT, .help = (char *)"CPU list; the interrupts of nic go there, one each in turn"},
+	{.name = (char *)"idle_check", .kind = PARAM_COUNT,
+	 .help = (char *)"wait for at most 10 s until less than so many per cent of the CPUs are busy"},
+	{.name = (char *)"kconfig", .kind = PARAM_WORD, .help = (char *)"kernel configuration to build"},
+	{.name = (char *)"commit", .kind = PARAM_WORD, .help = (char *)"commit to build"},
+	{.name = (char *)"rootfs", .kind = PARAM_WORD, .help = (char *)"root image"},
+	{.name = (char *)"compiler", .kind = PARAM_WORD, .help = (char *)"compiler to build with"},
+};
+#define N_AXES 4
+
+const struct param_def *common_param_at(size_t i, bool for_script)
+{
+	return i < ARRAY_SIZE(common) - (for_script ? N_AXES : 0) ? &common[i] : NULL;
+}
+
 const struct param_def *common_param(const char *key)
 {
-	static const struct param_def common[] = {
-		{.name = (char *)"cpufreq_governor", .kind = PARAM_WORD,
-		 .help = (char *)"set on every CPU that has cpufreq, and put back afterwards"},
-		{.name = (char *)"kconfig", .kind = PARAM_WORD, .help = (char *)"kernel configuration to build"},
-		{.name = (char *)"commit", .kind = PARAM_WORD, .help = (char *)"commit to build"},
-		{.name = (char *)"rootfs", .kind = PARAM_WORD, .help = (char *)"root image"},
-		{.name = (char *)"compiler", .kind = PARAM_WORD, .help = (char *)"compiler to build with"},
-	};
-
 	for (size_t i = 0; i < ARRAY_SIZE(common); i++)
 		if (!strcmp(key, common[i].name))
 			return &common[i];

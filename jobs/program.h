@@ -23,6 +23,8 @@ struct param_def {
 	bool required;
 	struct strv choice;
 };
+/* What is needed besides when a parameter has a value: packages and programs. */
+struct need_def { char *param, *value; struct strv packages, programs; };
 struct kpi_def { char *metric; double threshold; }; /* metric may hold {parameter} */
 struct program_def {
 	char *name, *summary, *run;     /* run: text of run.sh */
@@ -31,6 +33,9 @@ struct program_def {
 	struct kpi_def *kpi;
 	size_t n_kpis, cap_kpis;
 	struct strv packages, programs; /* Debian packages; commands */
+	struct strv own, own_source;    /* programs of ours that go along, and their C text for where they are not */
+	struct need_def *need;
+	size_t n_needs, cap_needs;
 	double time_limit_s;            /* of everything but the parameters that are times */
 };
 
@@ -38,9 +43,11 @@ struct program_def {
 int program_def_get(const char *name, const struct program_def **ret);
 int monitor_def_get(const char *name, const struct program_def **ret);
 const struct param_def *program_def_param(const struct program_def *d, const char *key);
-/* Parameters that every program has: cpufreq_governor, and the axes kconfig, commit, rootfs and compiler, which the
- * script does not see. NULL where key is none of them. */
+/* Parameters that every program has: the preparation of the host, and the axes kconfig, commit, rootfs and compiler,
+ * which the script does not see. NULL where key is none of them. */
 const struct param_def *common_param(const char *key);
+/* The i-th of them, NULL after the last. for_script: only those that the script sees. */
+const struct param_def *common_param_at(size_t i, bool for_script);
 /* All names, NULL-terminated, from list.h. */
 const char *const *program_names(void);
 const char *const *monitor_names(void);

@@ -44,7 +44,7 @@ static int add_header(const struct job *j, const struct program_def *d, struct b
 
 static void add_values(const struct job *j, const struct program_def *d, struct buf *b)
 {
-	static const char *const common[] = {"cpufreq_governor"};
+	const struct param_def *common;
 
 	buf_adds(b, "program=");
 	buf_add_shell(b, j->program);
@@ -54,9 +54,11 @@ static void add_values(const struct job *j, const struct program_def *d, struct 
 		buf_add_shell(b, job_value(j, d, d->param[i].name));
 		buf_addc(b, '\n');
 	}
-	for (size_t i = 0; i < ARRAY_SIZE(common); i++) {
-		buf_addf(b, "%s=", common[i]);
-		buf_add_shell(b, job_value(j, d, common[i]));
+	for (size_t i = 0; (common = common_param_at(i, true)); i++) {
+		if (program_def_param(d, common->name)) /* the program has one of its own of that name */
+			continue;
+		buf_addf(b, "%s=", common->name);
+		buf_add_shell(b, job_value(j, d, common->name));
 		buf_addc(b, '\n');
 	}
 	buf_adds(b, "monitors='");
@@ -84,6 +86,17 @@ static void add_part(const char *what, const struct program_def *d, struct buf *
 	buf_addf(b, "\n# ---- %s %s ----\n\n%s", what, d->name, d->run);
 }
 
+/* source_NAME prints the C text of a program of ours, for a machine that does not have it. The texts are ours alone. */
+static void add_own(const struct program_def *d, struct buf *b)
+{
+	for (size_t i = 0; i < d->own.n; i++) {
+		buf_adds(b, "\nsource_");
+		for (const char *p = d->own.v[i]; *p; p++)
+			buf_addc(b, *p == '-' ? '_' : *p);
+		buf_addf(b, "() {\n\tcat <<'END_OF_SOURCE'\n%sEND_OF_SOURCE\n}\n", d->own_source.v[i]);
+	}
+}
+
 int job_render(const struct job *j, struct buf *ret)
 {
 	_cleanup_buf_ struct buf b = {0};
@@ -103,6 +116,7 @@ int job_render(const struct job *j, struct buf *ret)
 	}
 	if (r < 0)
 		return r;
+	add_own(d, &b);
 	add_part("program", d, &b);
 	buf_addc(&b, '\n');
 	r = add_file("main.sh", &b);

@@ -5,7 +5,7 @@
  * are; the libraries they need are those that the host's own loader names.
  */
 #include "kernels/cpio.h"
-#include "kernels/machine.h"
+#include "kernels/machine-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 
@@ -150,15 +150,46 @@ static char *versioned(const char *dir, const char *program)
 	return best ? xasprintf("%s/%s", dir, best) : NULL;
 }
 
+char *find_own(const char *name, const char *chosen)
+{
+	const char *data = fs_data_dir();
+	char exe[PATH_MAX];
+	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
+	char *slash = n > 0 ? (exe[n] = 0, strrchr(exe, '/')) : NULL;
+	_cleanup_free_ char *beside = slash ? xasprintf("%.*s/%s", (int)(slash - exe), exe, name) : NULL;
+	_cleanup_free_ char *installed = xasprintf("%s/%s", data, name), *built = xasprintf("%s/build/%s", data, name);
+	const char *const try[] = {chosen, beside, installed, built};
+
+	for (size_t i = 0; i < ARRAY_SIZE(try); i++)
+		if (try[i] && is_elf(try[i]))
+			return xstrdup(try[i]);
+	return NULL;
+}
+
+static char *find_agent(void)
+{
+	return find_own("agent", getenv("KPERFBOT_AGENT"));
+}
+
+/* A name that is looked for, "/path/of/one", or one of our own (kpb-NAME). */
 static int add_program(struct image *m, const char *program)
 {
+	_cleanup_free_ char *own = startswith(program, "kpb-") ? find_own(program, NULL) : NULL;
+
+	if (own) {
+		_cleanup_free_ char *at = xasprintf("usr/bin/%s", program);
+
+		image_add(m, at, own, NULL);
+		return 0;
+	}
 	for (size_t i = 0; i < ARRAY_SIZE(search_path); i++) {
-		_cleanup_free_ char *path = xasprintf("%s/%s", search_path[i], program), *real = NULL, *name = NULL;
+		_cleanup_free_ char *path = *program == '/' ? xstrdup(program) : xasprintf("%s/%s", search_path[i], program);
+		_cleanup_free_ char *real = NULL, *name = NULL;
 		int r;
 
 		if (access(path, X_OK) < 0)
 			continue;
-		real = is_elf(path) ? NULL : versioned(search_path[i], program);
+		real = is_elf(path) || *program == '/' ? NULL : versioned(search_path[i], program);
 		r = add_host_file(m, real ? real : path);
 		if (r == 0 && real) {
 			name = image_path(path);
@@ -188,22 +219,6 @@ static int add_applets(struct image *m)
 	return 0;
 }
 
-static char *find_agent(void)
-{
-	const char *data = fs_data_dir(), *own = getenv("KPERFBOT_AGENT");
-	char exe[PATH_MAX];
-	ssize_t n = readlink("/proc/self/exe", exe, sizeof(exe) - 1);
-	char *slash = n > 0 ? (exe[n] = 0, strrchr(exe, '/')) : NULL;
-	_cleanup_free_ char *beside = slash ? xasprintf("%.*s/agent", (int)(slash - exe), exe) : NULL;
-	_cleanup_free_ char *installed = xasprintf("%s/agent", data), *built = xasprintf("%s/build/agent", data);
-	const char *const try[] = {own, beside, installed, built};
-
-	for (size_t i = 0; i < ARRAY_SIZE(try); i++)
-		if (try[i] && is_elf(try[i]))
-			return xstrdup(try[i]);
-	return NULL;
-}
-
 static int by_path(const void *a, const void *b)
 {
 	return strcmp(((const struct item *)a)->path, ((const struct item *)b)->path);
@@ -211,7 +226,7 @@ static int by_path(const void *a, const void *b)
 
 static int collect(const char *const *programs, struct image *m)
 {
-	_cleanup_free_ char *agent = find_agent();
+	_cleanup_free_ char *agent = find_agent(), *mark = find_own("kpb-mark", NULL);
 	int r;
 
 	if (!agent)
@@ -221,6 +236,8 @@ static int collect(const char *const *programs, struct image *m)
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_links); i++)
 		image_add(m, fixed_links[i].path, NULL, fixed_links[i].target);
 	image_add(m, "init", agent, NULL);
+	if (mark)
+		image_add(m, "usr/bin/kpb-mark", mark, NULL);
 	r = add_program(m, "busybox");
 	for (size_t i = 0; r == 0 && programs && programs[i]; i++)
 		r = add_program(m, programs[i]);
