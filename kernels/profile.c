@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Blocks to functions, and functions to a file:
+ *
+ *	kperfbot profile 1
+ *	operations 10870
+ *	instructions 126532907
+ *	user 31022321
+ *	NAME ENTRIES INSTRUCTIONS       one line a function, by name
+ */
+#include "kernels/profile.h"
+#include "lib/fs.h"
+
+#define HEAD "kperfbot profile 1"
+#define FILE_MAX (32u << 20)
+#define TEXT_END_GAP (1u << 20)         /* code farther than this behind the last symbol is not vmlinux' */
+
+/* ---- names ---- */
+
+/* The compiler's parts of a function end in these, perhaps with more behind. Length of the name before them. */
+static size_t base_length(const char *name, bool *ret_part)
+{
+	static const struct { const char *suffix; bool part; } suffixes[] = {
+		{".isra.", false}, {".constprop.", false}, {".part.", true}, {".cold", true}, {".llvm.", false},
+	};
+	size_t n = strlen(name);
+
+	*ret_part = false;
+	for (size_t i = 0; i < ARRAY_SIZE(suffixes); i++) {
+		const char *at = strstr(name, suffixes[i].suffix);
+
+		if (!at || at == name)
+			continue;
+		*ret_part = *ret_part || suffixes[i].part;
+		n = MIN(n, (size_t)(at - name));
+	}
+	return n;
+}
+
+/* Names of the linker script: they stand where a function stands, and are none. */
+static bool is_label(const char *name)
+{
+	static const char *const labels[] = {"_text", "_stext", "_sinittext", "__init_begin", "startup_64", "_sexittext"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
+		if (streq(name, labels[i]))
+			return true;
+	return endswith(name, "_text_start") || endswith(name, "_text_end") || startswith(name, "__pfx_") ||
+	       startswith(name, "__cfi_");
+}
+
+static bool is_end(const char *name) { return streq(name, "_etext") || streq(name, "_einittext"); }
+
+/* Of several names of one address the first that is a function's; names are in order, so it is always the same. */
+static size_t first_of(const struct symbols *s, size_t i)
+{
+	size_t first, last;
+
+	for (first = i; first && s->v[first - 1].addr == s->v[i].addr; first--)
+		;
+	for (last = first; last < s->n && s->v[last].addr == s->v[i].addr; last++)
+		if (!is_label(s->v[last].name) && !is_end(s->v[last].name))
+			return last;
+	return first;
+}
+
+/* The last symbol at or below the address; SIZE_MAX for none. */
+static size_t symbol_below(const struct symbols *s, uint64_t addr)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (s->v[mid].addr <= addr)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	if (!lo || (lo == s->n && addr - s->v[lo - 1].addr > TEXT_END_GAP))
+		return SIZE_MAX;
+	return first_of(s, lo - 1);
+}
+
+const char *symbols_counted_as(const struct symbols *s, const char *name)
+{
+	size_t len = strlen(name);
+
+	for (size_t i = 0; i < s->n; i++) {
+		bool part;
+
+		if (startswith(s->v[i].name, name) && base_length(s->v[i].name, &part) == len) {
+			const char *first = s->v[first_of(s, i)].name;
+
+			/* the copies of a function are counted under its own name, which need not be a symbol */
+			return base_length(first, &part) == strlen(first) ? first : name;
+		}
+	}
+	return NULL;
+}
+
+/* ---- from blocks ---- */
+
+static int by_name(const void *a, const void *b)
+{
+	return strcmp(((const struct profile_fn *)a)->name, ((const struct profile_fn *)b)->name);
+}
+
+static void sort_and_merge(struct profile *p)
+{
+	size_t n = 0;
+
+	if (p->n)
+		qsort(p->fn, p->n, sizeof(*p->fn), by_name);
+	for (size_t i = 0; i < p->n; i++) {
+		if (n && streq(p->fn[n - 1].name, p->fn[i].name)) {
+			p->fn[n - 1].entries += p->fn[i].entries;
+			p->fn[n - 1].insns += p->fn[i].insns;
+			p->fn[n - 1].parts += p->fn[i].parts;
+			free(p->fn[i].name);
+		} else {
+			p->fn[n++] = p->fn[i];
+		}
+	}
+	p->n = n;
+	for (size_t i = 0; i < n; i++)
+		if (!p->fn[i].entries)
+			p->fn[i].entries = p->fn[i].parts;
+}
+
+static void add_fn(struct profile *p, char *name, uint64_t entries, uint64_t insns)
+{
+	GROW(p->fn, p->n, p->cap);
+	p->fn[p->n++] = (struct profile_fn){name, entries, insns, 0};
+}
+
+/* All blocks of one symbol follow each other, since both lists are in the order of addresses. */
+static void add_block(struct profile *p, const struct symbols *s, const struct count_block *b, size_t *last)
+{
+	size_t at = symbol_below(s, b->addr);
+	uint64_t entry = at != SIZE_MAX && s->v[at].addr == b->addr ? b->execs : 0, insns = b->insns * b->execs;
+	bool outside = at == SIZE_MAX || is_end(s->v[at].name), part = false;
+
+	if (outside)
+		at = SIZE_MAX;
+	if (!p->n || at != *last) {
+		size_t len = outside ? 0 : base_length(s->v[at].name, &part);
+
+		add_fn(p, outside ? xstrdup(PROFILE_OUTSIDE) : xstrndup(s->v[at].name, len), 0, 0);
+		*last = at;
+	} else if (!outside) {
+		(void)base_length(s->v[at].name, &part);
+	}
+	*(part ? &p->fn[p->n - 1].parts : &p->fn[p->n - 1].entries) += entry;
+	p->fn[p->n - 1].insns += insns;
+}
+
+int profile_make(const struct counts *c, const struct symbols *s, struct profile *ret)
+{
+	struct profile p = {0};
+	size_t last = SIZE_MAX;
+
+	if (!c->starts)
+		return err_set(-ENODATA, "counting never began: the script has no start mark, or its root image no kpb-mark");
+	if (c->stops < c->starts)
+		return err_set(-ENODATA, "the guest ended before the stop mark");
+	for (size_t i = 0; i < c->n; i++) {
+		uint64_t insns = c->v[i].insns * c->v[i].execs;
+
+		p.insns += insns;
+		if (c->v[i].addr)
+			add_block(&p, s, &c->v[i], &last);
+		else
+			p.user += insns;
+	}
+	sort_and_merge(&p);
+	*ret = p;
+	return 0;
+}
+
+const struct profile_fn *profile_get(const struct profile *p, const char *name)
+{
+	const struct profile_fn key = {.name = (char *)name};
+
+	return p->n ? bsearch(&key, p->fn, p->n, sizeof(*p->fn), by_name) : NULL;
+}
+
+void profile_release(struct profile *p)
+{
+	for (size_t i = 0; i < p->n; i++)
+		free(p->fn[i].name);
+	free(p->fn);
+	*p = (struct profile){0};
+}
+
+/* ---- the file ---- */
+
+int profile_write(const struct profile *p, const char *path_zst)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	buf_addf(&b, HEAD "\noperations %.17g\ninstructions %" PRIu64 "\nuser %" PRIu64 "\n", p->operations, p->insns, p->user);
+	for (size_t i = 0; i < p->n; i++) {
+		for (const char *s = p->fn[i].name; *s; s++)
+			buf_addc(&b, *s == ' ' ? '_' : *s);
+		buf_addf(&b, " %" PRIu64 " %" PRIu64 "\n", p->fn[i].entries, p->fn[i].insns);
+	}
+	return zstd_write(path_zst, b.s, b.len);
+}
+
+static bool get_count(const char *s, uint64_t *ret)
+{
+	char *end;
+
+	if (!s || *s < '0' || *s > '9')
+		return false;
+	errno = 0;
+	*ret = strtoull(s, &end, 10);
+	return !errno && !*end && *ret <= 1ull << 53;
+}
+
+/* A line behind the first one: "key value", or "name entries instructions". */
+static bool take_line(struct profile *p, char *line)
+{
+	char *save = NULL, *word[4];
+	uint64_t *const where[] = {&p->insns, &p->user};
+	static const char *const keys[] = {"instructions", "user"};
+	struct profile_fn f = {0};
+	size_t n = 0;
+
+	for (char *w = strtok_r(line, " ", &save); w && n < 4; w = strtok_r(NULL, " ", &save))
+		word[n++] = w;
+	if (n == 3 && get_count(word[1], &f.entries) && get_count(word[2], &f.insns)) {
+		add_fn(p, term_safe(streq(word[0], "[outside_vmlinux]") ? PROFILE_OUTSIDE : word[0]), f.entries, f.insns);
+		return true;
+	}
+	if (n == 2 && streq(word[0], "operations"))
+		return parse_double(word[1], &p->operations) == 0 && isfinite(p->operations) && p->operations >= 0;
+	for (size_t i = 0; n == 2 && i < ARRAY_SIZE(keys); i++)
+		if (streq(word[0], keys[i]))
+			return get_count(word[1], where[i]);
+	return false;
+}
+
+int profile_parse(const char *name, char *text, size_t len, struct profile *ret)
+{
+	struct profile p = {0};
+	char *save = NULL, *line = strlen(text) == len ? strtok_r(text, "\n", &save) : NULL;
+	size_t at = 1;
+
+	if (!streq(line, HEAD))
+		return err_set(-EBADMSG, "'%s' is no profile, or one of another version", name);
+	while ((line = strtok_r(NULL, "\n", &save)) && ++at)
+		if (!take_line(&p, line)) {
+			profile_release(&p);
+			return err_set(-EBADMSG, "'%s': line %zu is not of a profile", name, at);
+		}
+	sort_and_merge(&p);
+	*ret = p;
+	return 0;
+}
+
+int profile_read(const char *path_zst, struct profile *ret)
+{
+	_cleanup_buf_ struct buf b = {0};
+	int r = zstd_read(path_zst, FILE_MAX, &b);
+
+	return r < 0 ? r : profile_parse(path_zst, b.s ? b.s : (char *)"", b.len, ret);
+}
