@@ -1,16 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/compare-view.h"
+#include "bot/profile.h"
 #include "bot/verb.h"
 #include "lib/fs.h"
 
 extern const struct verb verb_compare;
 
 struct options {
-	bool all, changed, runs, lkp, table;
+	bool all, changed, runs, lkp, table, profile;
 	const char *rule, *tree, *kconfig, *job, *machine;
 	struct strv metric;
 	double fdr, confidence, min_effect;
-	int64_t history;
+	int64_t history, rows;
 };
 
 /* ---- from the database ---- */
@@ -190,18 +191,32 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 		return verb_usage(c, "--rule is 'moderated' or 'lkp', not '%s'", o->rule);
 	if (!(o->fdr > 0 && o->fdr < 1) || !(o->confidence > 0 && o->confidence < 1))
 		return verb_usage(c, "--fdr and --confidence lie between 0 and 1");
+	if (o->profile && argc != 2)
+		return verb_usage(c, "compare --profile takes two builds, not %d", argc);
+	if (o->rows < 0)
+		return verb_usage(c, "--rows is a number of rows, not %" PRId64, o->rows);
 	return -1;
+}
+
+static int compare_profiles(struct ctx *c, const struct options *o, char **arg)
+{
+	const struct profile_question q = {o->tree, o->kconfig, o->job, o->machine, o->all, o->rows};
+	int r = profile_compare(c, &q, arg[0], arg[1]);
+
+	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 
 static int run_compare(int argc, char **argv, struct ctx *c)
 {
-	struct options o = {.rule = "moderated", .fdr = .05, .confidence = .95, .min_effect = -1, .history = 8};
+	struct options o = {.rule = "moderated", .fdr = .05, .confidence = .95, .min_effect = -1, .history = 8, .rows = 20};
 	const struct opt opts[] = {
 		OPT_FLAG('a', "all", &o.all, "unchanged metrics, too"),
 		OPT_FLAG(0, "changed", &o.changed, "only changed metrics in JSON and CSV, too"),
 		OPT_FLAG(0, "lkp", &o.lkp, "LKP's text table (the default when not on a terminal)"),
 		OPT_FLAG(0, "table", &o.table, "table with q, effect, interval and n (the default on a terminal)"),
 		OPT_FLAG(0, "runs", &o.runs, "every run, averages and differences, as people mail them"),
+		OPT_FLAG(0, "profile", &o.profile, "exact instructions per operation by function (see below)"),
+		OPT_INT(0, "rows", "N", &o.rows, "functions shown by --profile (20; --all for all)"),
 		OPT_TEXT(0, "rule", "RULE", &o.rule, "'moderated' t-test, or 'lkp' for the decision of lkp-tests"),
 		OPT_LIST('m', "metric", "GLOB", &o.metric, "only these metrics (repeatable)"),
 		OPT_DOUBLE(0, "fdr", "RATE", &o.fdr, "share of false ones among the changed metrics (0.05)"),
@@ -225,6 +240,10 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	if (r >= 0) {
 		strv_release(&o.metric);
 		return r;
+	}
+	if (o.profile) {
+		strv_release(&o.metric);
+		return compare_profiles(c, &o, argv);
 	}
 	r = load(c, &o, argv, (size_t)argc, &d, &v);
 	strv_release(&o.metric);
@@ -259,6 +278,8 @@ const struct verb verb_compare = {
 		"database is needed then). Each is compared with the first one.\n\n"
 		"Boots are the unit: runs of one boot are averaged first. q is the share of false ones to expect among all\n"
 		"metrics called changed at that q or below. effect and interval are in per cent of A, or in points for metrics\n"
-		"that are shares already (perf-profile.*, names ending in %). docs/JUDGING.md tells how a verdict is reached.",
+		"that are shares already (perf-profile.*, names ending in %). docs/JUDGING.md tells how a verdict is reached.\n\n"
+		"--profile compares what was counted by 'run --profile' or 'machine boot --profile' (A and B may be folders of such\n"
+		"boots): every executed instruction by function. docs/PROFILE.md.",
 	.run = run_compare,
 };

@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/verb.h"
+#include "bot/ask.h"
+#include "bot/profile.h"
+#include "jobs/job.h"
 #include "lib/fs.h"
 
 #include <json-c/json.h>
@@ -138,7 +140,49 @@ static int set_state(struct ctx *c, const struct machine *m, const char *what)
 
 /* ---- machine boot: one boot by hand ---- */
 
-struct boot_options { const char *image, *script, *out; int64_t perturb; double timeout; struct strv programs; };
+struct boot_options { const char *image, *script, *job, *out; int64_t perturb; double timeout; bool profile; struct strv programs; };
+
+/* The script: a file, or a job with what it needs in the root image. */
+static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, struct buf *script)
+{
+	struct db_job row = {0};
+	struct strv packages = {0};
+	int r;
+
+	if (!b->job)
+		return fs_read(b->script, 1u << 20, script);
+	r = ask_job(c, b->job, NULL, &row);
+	if (r >= 0)
+		r = job_from_canonical(row.name, row.canonical, job);
+	if (r >= 0)
+		r = job_needs(job, &packages, &b->programs);
+	if (r >= 0) {
+		buf_adds(script, row.script);
+		b->timeout = job->time_limit_s;
+	}
+	strv_release(&packages);
+	db_job_release(&row);
+	return MIN(r, 0);
+}
+
+/* What the job measured; a profile of it is told the operations. */
+static int boot_values(const struct boot_options *b, const struct job *job, const struct machine *m, struct boot_result *r)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/result", b->out);
+	struct run_facts facts = {r->exit_status, r->icount_ns_per_insn, MAX(m->cpus, 1)};
+	struct metric_set values = {0};
+	int e = 0;
+
+	if (job->id && streq(r->verdict, "ok")) {
+		free(r->cause);
+		r->cause = NULL;
+		e = job_parse(job, dir, &facts, &values, &r->verdict, &r->cause);
+	}
+	if (e >= 0 && b->profile && streq(r->verdict, "ok"))
+		e = profile_of_boot(b->out, b->image, &values, NULL);
+	metric_set_release(&values);
+	return MIN(e, 0);
+}
 
 static void print_boot(struct ctx *c, const struct boot_result *r, const char *out)
 {
@@ -161,23 +205,31 @@ static void print_boot(struct ctx *c, const struct boot_result *r, const char *o
 	json_object_put(o);
 }
 
-static int boot(struct ctx *c, const struct machine *m, const struct boot_options *b)
+static int boot(struct ctx *c, const struct machine *m, struct boot_options *b)
 {
 	const struct machine_ops *ops = machine_driver(m->driver);
 	_cleanup_(root_image_release) struct root_image root = {0};
 	_cleanup_(boot_result_release) struct boot_result r = {0};
+	_cleanup_free_ char *counts = b->profile ? xasprintf("%s/" PROFILE_COUNTS, b->out) : NULL;
+	_cleanup_(job_release) struct job job = {0};
 	_cleanup_buf_ struct buf script = {0};
-	struct boot_request q = {.machine = m, .image = b->image, .script_timeout_s = b->timeout, .perturb = b->perturb,
-				 .out_dir = b->out};
-	int e = fs_read(b->script, 1u << 20, &script);
+	struct boot_request q = {.machine = m, .image = b->image, .perturb = b->perturb, .out_dir = b->out,
+				 .profile_path = counts};
+	int e = boot_script(c, b, &job, &script);
+
+	if (e >= 0 && b->profile)
+		e = machine_profile_check(m);
 
 	if (e >= 0 && ops && (ops->flags & MACHINE_NEEDS_ROOT))
 		e = root_image_make(c->config.cache_dir, (const char *const *)b->programs.v, &root);
 	if (e >= 0) {
 		q.script = buf_str(&script);
+		q.script_timeout_s = b->timeout;
 		q.root_image = root.path;
 		e = machine_boot(&q, &r);
 	}
+	if (e >= 0)
+		e = boot_values(b, &job, m, &r);
 	if (e < 0)
 		return verb_fail(c, e);
 	print_boot(c, &r, b->out);
@@ -202,6 +254,8 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 	const struct opt opts[] = {
 		OPT_TEXT(0, "image", "FILE", &b.image, "boot: the kernel; driver local: what $KPB_ARTEFACT names"),
 		OPT_TEXT(0, "script", "FILE", &b.script, "boot: what runs there, as root"),
+		OPT_TEXT(0, "job", "JOB", &b.job, "boot: or this job (one point of its matrix)"),
+		OPT_FLAG(0, "profile", &b.profile, "boot: count what the kernel executes; makes DIR/profile.zst (qemu-icount)"),
 		OPT_TEXT(0, "out", "DIR", &b.out, "boot: gets console.log.zst and result/"),
 		OPT_INT(0, "perturb", "N", &b.perturb, "boot: number of the replicate, $KPB_PERTURB"),
 		OPT_SECONDS(0, "timeout", "TIME", &b.timeout, "boot: limit for the script, in the machine's time"),
@@ -221,8 +275,8 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 	if (argc > 2 || (argc == 2 && streq(what, "list")) || (argc == 1 && (writes || boots || streq(what, "show"))) ||
 	    (!writes && !boots && !streq(what, "list") && !streq(what, "show") && !streq(what, "check")))
 		return verb_usage(c, "machine list, show NAME, check [NAME], drain NAME, resume NAME or boot NAME");
-	if (boots && (!b.script || !b.out))
-		return verb_usage(c, "machine boot needs --script and --out");
+	if (boots && (!b.script == !b.job || !b.out))
+		return verb_usage(c, "machine boot needs --out, and --script or --job");
 	if (argc == 2 && !(m = config_machine(&c->config, argv[1])))
 		return no_machine(c, argv[1]);
 	if (boots) {
@@ -240,7 +294,7 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_machine = {
 	.name = "machine",
-	.usage = "list\nshow NAME\ncheck [NAME]\ndrain NAME\nresume NAME\nboot NAME --image FILE --script FILE --out DIR [--perturb N]",
+	.usage = "list\nshow NAME\ncheck [NAME]\ndrain NAME\nresume NAME\nboot NAME --image FILE --script FILE|--job JOB --out DIR [--perturb N] [--profile]",
 	.summary = "the test machines and their health",
 	.text = "'check' asks each driver whether it can work here. A drained machine finishes what it does and gets nothing new;\n"
 		"'resume' makes it healthy again, also one that was taken out after too many failures of its own.\n"

@@ -103,6 +103,39 @@ CREATE TABLE value (
 	PRIMARY KEY (run, metric)
 ) STRICT, WITHOUT ROWID;
 
+CREATE TABLE run_check (                                -- was the test valid? what each check saw, jobs/check.h
+	run INTEGER NOT NULL REFERENCES run ON DELETE CASCADE,
+	name TEXT NOT NULL,
+	verdict TEXT NOT NULL CHECK (verdict IN ('pass', 'fail', 'unknown')),
+	evidence TEXT NOT NULL,
+	PRIMARY KEY (run, name)
+) STRICT, WITHOUT ROWID;
+
+-- What a build executed in a job, counted from outside the guest (kernels/profile.h). Never one of the measured runs.
+CREATE TABLE profile (
+	id INTEGER PRIMARY KEY,
+	build INTEGER NOT NULL REFERENCES build ON DELETE CASCADE,
+	job TEXT NOT NULL REFERENCES job,
+	tbox_group TEXT NOT NULL,
+	path TEXT,                                      -- all of it, zstd
+	operations REAL,                                -- of the benchmark in the counted part; NULL: not known
+	instructions INTEGER NOT NULL, user INTEGER NOT NULL,
+	time INTEGER NOT NULL,
+	UNIQUE (build, job, tbox_group)
+) STRICT;
+
+CREATE TABLE function (
+	id INTEGER PRIMARY KEY,
+	name TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE reach (                                    -- the functions that ran
+	profile INTEGER NOT NULL REFERENCES profile ON DELETE CASCADE,
+	function INTEGER NOT NULL REFERENCES function,
+	entries INTEGER NOT NULL, instructions INTEGER NOT NULL,
+	PRIMARY KEY (profile, function)
+) STRICT, WITHOUT ROWID;
+
 -- A question: does head differ from base in this job on this tbox group? Asked by the watcher, the CLI or a case.
 CREATE TABLE comparison (
 	id INTEGER PRIMARY KEY,

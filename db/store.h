@@ -99,6 +99,21 @@ int store_runs(struct store *s, int64_t build, const char *job, const char *tbox
 	       struct db_run **ret, size_t *ret_n);
 double store_run_cost(struct store *s, const char *job, const char *tbox_group); /* mean seconds; NAN without any */
 
+/* Was the test valid? Verdicts are "pass", "fail" and "unknown". jobs/check.h has the checks themselves. */
+struct check { char *name; const char *verdict; char *evidence; };
+struct check_set { struct check *v; size_t n, cap; };
+/* Adds a check, or worsens the one of that name: a fail stays, an unknown gives way to a fail only. verdict must be one
+ * of the three constants; evidence is made safe for terminals. */
+void check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...) _printf_(4, 5);
+const struct check *check_set_get(const struct check_set *c, const char *name);
+void check_set_release(struct check_set *c);
+int store_checks_put(struct store *s, int64_t run, const struct check_set *checks);
+/* A name of the checks of all runs of a build's job that have any: how often each verdict, and the newest evidence of the
+ * worst one. */
+struct db_check { char *name, *evidence; int64_t pass, fail, unknown; };
+void db_check_release(struct db_check *c);
+int store_checks(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_check **ret, size_t *ret_n);
+
 /* One metric of one build: a value per run with its boot, oldest first ("ok" runs only). boot strings point into the
  * block; free both with sample_release(). */
 struct sample { size_t n; double *value; char **boot; usec_t *time; };
@@ -127,6 +142,23 @@ struct db_point { struct db_measured place; char *commit; double value; usec_t s
 void db_point_release(struct db_point *p);
 int store_points(struct store *s, const char *tree, const char *kconfig, const char *job, const char *tbox_group,
 		 const char *metric, struct db_point **ret, size_t *ret_n);
+
+/* ---- profiles and reach ---- */
+/* One per build, job and tbox group. From commit on: only read. operations: NAN where not known. */
+struct db_profile {
+	int64_t id, build, instructions, user; char *job, *tbox_group, *path; double operations; usec_t time;
+	char *commit, *kconfig, *tree, *image_path, *job_name;
+};
+void db_profile_release(struct db_profile *p);
+struct db_reach { char *function; int64_t entries, instructions; };
+void db_reach_release(struct db_reach *r);
+/* With the functions that ran, in one transaction; replaces an older one of the same place. */
+int store_profile_put(struct store *s, const struct db_profile *p, const struct db_reach *reach, size_t n, int64_t *ret_id);
+int store_profile_get(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_profile *ret);
+int store_profiles(struct store *s, const char *commit_or_null, struct db_profile **ret, size_t *ret_n);
+/* The newest of each job and tbox group; tree NULL: of all trees. */
+int store_known_reach(struct store *s, const char *tree, struct db_profile **ret, size_t *ret_n);
+int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret); /* -ENOENT: did not run */
 
 /* ---- comparisons, cases ---- */
 struct db_comparison {
@@ -196,7 +228,7 @@ int store_events_after(struct store *s, int64_t id, struct table *ret);
 /* ---- queries for people ---- */
 struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;
 		      int64_t case_id, limit; };
-/* what: runs, metrics, series, builds, cases, trees, machines, queue, events. Commits may be abbreviated; since and
+/* what: runs, checks, metrics, series, builds, cases, trees, machines, queue, events. Commits may be abbreviated; since and
  * until are ISO dates or "2d"-like ages. -EINVAL names a wrong word. */
 int store_query(struct store *s, const char *what, const struct query_filter *f, struct table *ret);
 /* One SQL statement on a read-only connection. */
