@@ -42,7 +42,7 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		return r;
 	if (argc != 1)
-		return verb_usage(c, "query what? runs, metrics, series, builds, cases, trees, machines, queue or events");
+		return verb_usage(c, "query what? runs, checks, metrics, series, builds, cases, trees, machines, queue or events");
 	if ((r = ctx_store(c, true)) < 0 || (r = store_query(c->store, argv[0], &f, &t)) < 0)
 		return verb_fail(c, r);
 	if (ctx_form(c) == TABLE_TERM)
@@ -53,8 +53,8 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_query = {
 	.name = "query",
-	.usage = "runs|metrics|series|builds|cases|trees|machines|queue|events [OPTION...]",
-	.summary = "what the database knows: runs, metrics, series of a metric, builds, cases",
+	.usage = "runs|checks|metrics|series|builds|cases|trees|machines|queue|events [OPTION...]",
+	.summary = "what the database knows: runs, their checks, metrics, series of a metric, builds, cases",
 	.text = "Prints rows from old to new. All columns also come as --csv and --json, with full commit ids there.\n"
 		"\n"
 		"series needs --metric and gives one row per build, job and tbox group: the number of boots and runs, the mean over\n"
@@ -62,8 +62,11 @@ const struct verb verb_query = {
 		"as in the reports), the least and the greatest value. Only runs with the verdict ok count, unless --verdict says\n"
 		"otherwise.\n"
 		"\n"
+		"checks tells whether the tests were valid: what each check of a run saw. --state fail shows what made runs untrusted.\n"
+		"\n"
 		"  kperfbot query series --metric stress-ng.sockfd.ops_per_sec --tree net-next --since 14d\n"
 		"  kperfbot query runs --verdict crashed,boot-failed --csv\n"
+		"  kperfbot query checks --state fail --since 7d\n"
 		"  kperfbot query metrics --metric 'perf-stat.*' --commit 1a2b3c4d5e",
 	.run = cmd_query,
 };

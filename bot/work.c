@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/work.h"
 #include "bot/engine.h"
+#include "bot/profile.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
 #include "kernels/tree.h"
@@ -13,6 +14,7 @@
 
 #define BUILD_TIMEOUT_S 7200
 #define RETRY_S 30
+#define RETRY_MAIL_S 5
 #define MACHINE_SICK 5          /* infrastructure failures in a row that take a machine out */
 #define FETCH_TIMEOUT_S 1800
 #define BACKOFF_MAX_S 3600
@@ -62,7 +64,7 @@ static int load_tree(struct work *w, struct db_tree *t, struct tree_config *tc)
 /* Trouble of ours: again later, a little longer each time. */
 static usec_t backoff(const struct work *w)
 {
-	double s = RETRY_S * pow(2, MIN(w->task.attempts, 7));
+	double s = (streq(w->task.kind, "send") ? RETRY_MAIL_S : RETRY_S) * pow(2, MIN(w->task.attempts, 9));
 
 	return (usec_t)(MIN(s, BACKOFF_MAX_S) * USEC_PER_SEC);
 }
@@ -154,7 +156,7 @@ static int root_for(struct work *w, const struct job *j, struct root_image *ret)
 
 struct run_parts {
 	struct db_tree tree; struct tree_config tcfg; struct db_build build; struct db_job dbjob; struct db_machine dbm;
-	struct job job; struct root_image root; struct metric_set values; struct boot_result boot;
+	struct job job; struct root_image root; struct metric_set values; struct check_set checks; struct boot_result boot;
 	char *dir, *cause; const char *verdict;
 };
 
@@ -168,9 +170,54 @@ static void run_parts_release(struct run_parts *x)
 	job_release(&x->job);
 	root_image_release(&x->root);
 	metric_set_release(&x->values);
+	check_set_release(&x->checks);
 	boot_result_release(&x->boot);
 	free(x->dir);
 	free(x->cause);
+}
+
+/* An extra boot that counts what the kernel executes; it leaves no run, so it is never among the measured ones. */
+static bool profile_wanted(const struct work *w)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(w->p, "profile", &v) && json_object_get_boolean(v);
+}
+
+/* The job as it renders today: scripts stored long ago have no marks. */
+static int prepare_profile(struct work *w, struct run_parts *x)
+{
+	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
+	_cleanup_buf_ struct buf script = {0};
+	int r = m ? machine_profile_check(m) : err_set(-ENOENT, "machine '%s' is not in the configuration any more", x->dbm.name);
+
+	if (r >= 0)
+		r = job_render(&x->job, &script);
+	if (r < 0)
+		return r;
+	free(x->dbjob.script);
+	x->dbjob.script = buf_take(&script);
+	return 0;
+}
+
+static int keep_profile(struct work *w, struct run_parts *x)
+{
+	_cleanup_profile_ struct profile p = {0};
+	const char *commit = arg(w, "commit");
+	int r;
+
+	if (!streq(x->verdict, "ok"))
+		r = err_set(-ENODATA, "%s%s%s", x->verdict, x->cause ? ": " : "", x->cause ? x->cause : "");
+	else
+		r = profile_of_boot(x->dir, x->build.image_path, &x->values, &p);
+	if (r >= 0)
+		r = profile_store(w->c->store, x->build.id, x->dbjob.id, x->dbm.tbox_group, x->dir, &p);
+	if (r < 0)
+		say(w, "no profile of %.12s: %s", commit, err_msg());
+	else
+		say(w, "%.12s profile: %zu functions, %" PRIu64 " instructions, %.10g operations", commit, p.n, p.insns,
+		    p.operations);
+	return r;
 }
 
 static int boot_and_parse(struct work *w, struct run_parts *x)
@@ -178,11 +225,12 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
 	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
 	_cleanup_free_ char *res = xasprintf("%s/result", x->dir), *art = xasprintf("KPB_ARTEFACT=%s", x->build.image_path);
+	_cleanup_free_ char *counts = profile_wanted(w) ? xasprintf("%s/" PROFILE_COUNTS, x->dir) : NULL;
 	const char *env[] = {art, NULL};
 	struct run_facts facts = {0};
 	struct boot_request q = {.machine = m, .image = x->build.image_path, .script = x->dbjob.script,
 				 .script_timeout_s = x->job.time_limit_s, .env = env, .perturb = arg_int(w, "replicate"),
-				 .out_dir = x->dir, .cancel = w->cancel};
+				 .out_dir = x->dir, .profile_path = counts, .cancel = w->cancel};
 	int r;
 
 	if (!ops)
@@ -207,7 +255,7 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 				   .nr_cpu = m->cpus};
 	free(x->cause);
 	x->cause = NULL;
-	return job_parse(&x->job, res, &facts, &x->values, &x->verdict, &x->cause);
+	return job_parse_checked(&x->job, res, &facts, &x->values, &x->checks, &x->verdict, &x->cause);
 }
 
 static int store_result(struct work *w, struct run_parts *x, usec_t started)
@@ -219,7 +267,19 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started)
 			     .cause = x->cause, .result_dir = x->dir, .root_image = x->root.hash, .started = started,
 			     .seconds = (now_usec() - started) / 1e6, .boot_seconds = x->boot.boot_seconds};
 
-	return store_run_put(w->c->store, &row, streq(x->verdict, "ok") ? &x->values : &none, NULL);
+	bool ran = streq(x->verdict, "ok") || streq(x->verdict, "untrusted");
+	int64_t id;
+	int r = store_begin(w->c->store);
+
+	if (r < 0)
+		return r;
+	r = store_run_put(w->c->store, &row, ran ? &x->values : &none, &id);
+	if (r >= 0)
+		r = store_checks_put(w->c->store, id, &x->checks);
+	if (r >= 0)
+		return store_commit(w->c->store);
+	store_rollback(w->c->store);
+	return r;
 }
 
 static int do_run(struct work *w, usec_t *retry)
@@ -241,6 +301,8 @@ static int do_run(struct work *w, usec_t *retry)
 		r = store_machine_get(s, arg(w, "machine"), &x.dbm);
 	if (r >= 0)
 		r = job_from_canonical(x.dbjob.name, x.dbjob.canonical, &x.job);
+	if (r >= 0 && profile_wanted(w))
+		r = prepare_profile(w, &x);
 	if (r < 0) {
 		say(w, "%s", err_msg());
 		run_parts_release(&x);
@@ -255,13 +317,15 @@ static int do_run(struct work *w, usec_t *retry)
 		say(w, "run of %.12s failed on our side: %s", commit, r < 0 ? err_msg() : x.cause ? x.cause : "no cause known");
 		*retry = backoff(w);
 		note_health(w, &x.dbm, true, w->result);
-		if (w->task.attempts + 1 >= w->task.max_attempts) {
+		if (w->task.attempts + 1 >= w->task.max_attempts && !profile_wanted(w)) {
 			free(x.cause);
 			x.cause = xstrdup(w->result);
 			x.verdict = "infra";
 			(void)store_result(w, &x, started);
 		}
 		r = -EIO;
+	} else if (profile_wanted(w)) {
+		r = keep_profile(w, &x);
 	} else {
 		const struct metric_value *kpi = metric_set_get(&x.values, job_kpis(&x.job)[0]);
 
@@ -273,7 +337,7 @@ static int do_run(struct work *w, usec_t *retry)
 			note_health(w, &x.dbm, false, NULL);
 			say(w, "%.12s boot %" PRId64 ": %s%s%s", commit, arg_int(w, "replicate"), x.verdict,
 			    x.cause ? ": " : "", x.cause ? x.cause : "");
-			if (kpi)
+			if (kpi && !x.cause)
 				say(w, "%.12s boot %" PRId64 ": %s %.6g", commit, arg_int(w, "replicate"), kpi->name,
 				    kpi->value);
 		}

@@ -41,6 +41,10 @@ struct question {
 #define RUN_FILTERS                                                                                                    \
 	[F_TREE] = "t.name = ?1", [F_COMMIT] = "b.commit_oid = ?2", [F_JOB] = JOB_IS("j"), [F_MACHINE] = MACHINE_IS("m"), \
 	[F_SINCE] = "r.started >= ?7", [F_UNTIL] = "r.started < ?8", [F_VERDICT] = ONE_OF("r.verdict", "6")
+#define CASE_RUNS                                                                                                      \
+	"(b.tree, r.job) IN (SELECT q.tree, q.job FROM \"case\" c JOIN comparison q ON q.id = c.comparison "           \
+	"WHERE c.id = ?10) AND m.tbox_group IN (SELECT g.tbox_group FROM \"case\" c JOIN comparison q ON "             \
+	"q.id = c.comparison JOIN machine g ON g.id = q.machine WHERE c.id = ?10)"
 /* Boots are what is counted: runs of one boot are averaged first. */
 #define BOOTS                                                                                                          \
 	"(SELECT t.name AS tree, b.id AS build, b.commit_oid AS oid, b.kconfig AS kconfig, j.name AS job, j.id AS job_id, " \
@@ -58,10 +62,14 @@ static const struct question questions[] = {
 		 {"result_dir", "r.result_dir"}, {"cause", "r.cause"}},
 	 .where = {RUN_FILTERS,
 		   [F_METRIC] = "EXISTS (SELECT 1 FROM value v JOIN metric k ON k.id = v.metric WHERE v.run = r.id AND k.name GLOB ?5)",
-		   [F_CASE] = "(b.tree, r.job) IN (SELECT q.tree, q.job FROM \"case\" c JOIN comparison q ON q.id = c.comparison "
-			      "WHERE c.id = ?10) AND m.tbox_group IN (SELECT g.tbox_group FROM \"case\" c JOIN comparison q ON "
-			      "q.id = c.comparison JOIN machine g ON g.id = q.machine WHERE c.id = ?10)"},
+		   [F_CASE] = CASE_RUNS},
 	 .order = "r.started{dir}, r.id{dir}"},
+	{.what = "checks", .from = RUN_JOINS " JOIN run_check c ON c.run = r.id",
+	 .col = {{"run", "r.id", K_NUMBER}, {"time", "iso_time(r.started)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
+		 {"job", "j.name"}, {"machine", "m.name"}, {"run_verdict", "r.verdict"}, {"check", "c.name"},
+		 {"verdict", "c.verdict"}, {"evidence", "c.evidence"}},
+	 .where = {RUN_FILTERS, [F_STATE] = ONE_OF("c.verdict", "9"), [F_CASE] = CASE_RUNS},
+	 .states = "pass fail unknown", .order = "r.started{dir}, r.id{dir}, c.name{dir}"},
 	{.what = "metrics", .from = "metric k JOIN value v ON v.metric = k.id",
 	 .col = {{"metric", "k.name"}, {"unit", "k.unit"},
 		 {"better", "CASE k.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"}, {"kpi", "k.kpi", K_NUMBER},

@@ -65,6 +65,11 @@ struct run_facts {
 int job_parse(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
 	      const char **ret_verdict, char **ret_cause);
 
+/* The same, with what the checks saw. Where one failed the verdict is "untrusted": the values are there and to be kept,
+ * but must not be judged. checks may be NULL. */
+int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
+		      struct check_set *ret_checks, const char **ret_verdict, char **ret_cause);
+
 /* ---- for programs/NAME/parse.c and monitors/NAME/parse.c ---- */
 struct parse_ctx {
 	const struct job *job;
@@ -73,6 +78,7 @@ struct parse_ctx {
 	struct metric_set *out;
 	char *cause;                    /* set with parse_fail() */
 	const char *verdict;            /* "ok" to begin with */
+	struct check_set *checks;       /* NULL: nobody asks; jobs/check.h */
 };
 /* Notes why the run cannot be used and returns -EBADMSG; verdict is "incomplete" or "failed". */
 int parse_fail(struct parse_ctx *c, const char *verdict, const char *fmt, ...) _printf_(3, 4);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* parse.c - from the files a run left behind to its verdict and values. */
+#include "jobs/check.h"
 #include "jobs/program.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -65,34 +66,66 @@ static int parse_one(struct parse_ctx *c, const struct program_ops *ops)
 	return ops->parse(c, buf_str(&b), b.len);
 }
 
-int job_parse(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
-	      const char **ret_verdict, char **ret_cause)
+static int run_parsers(struct parse_ctx *c)
 {
-	const struct program_ops *ops = program_find(j->program);
-	struct metric_set values = {0};
-	struct parse_ctx c = {.job = j, .facts = facts, .result_dir = result_dir, .out = &values, .verdict = "ok"};
+	const struct program_ops *ops = program_find(c->job->program);
 	int r;
 
 	if (!ops)
-		return err_set(-ENOENT, "no program '%s'", j->program);
-	r = check_exit(&c, ops);
+		return err_set(-ENOENT, "no program '%s'", c->job->program);
+	r = check_exit(c, ops);
 	if (r == 0)
-		r = parse_one(&c, ops);
-	for (size_t i = 0; r == 0 && i < j->monitors.n; i++) {
-		const struct program_ops *m = monitor_find(j->monitors.v[i]);
+		r = parse_one(c, ops);
+	for (size_t i = 0; r == 0 && i < c->job->monitors.n; i++) {
+		const struct program_ops *m = monitor_find(c->job->monitors.v[i]);
 
 		if (m)
-			r = parse_one(&c, m);
+			r = parse_one(c, m);
 	}
+	return r;
+}
+
+/* Ran well, but a check failed: the values stay and are not used. */
+static void distrust(struct parse_ctx *c)
+{
+	for (size_t i = 0; i < c->checks->n; i++)
+		if (streq(c->checks->v[i].verdict, CHECK_FAIL)) {
+			(void)parse_fail(c, "untrusted", "%s: %s", c->checks->v[i].name, c->checks->v[i].evidence);
+			return;
+		}
+}
+
+int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
+		      struct check_set *ret_checks, const char **ret_verdict, char **ret_cause)
+{
+	struct metric_set values = {0};
+	struct check_set checks = {0};
+	struct parse_ctx c = {.job = j, .facts = facts, .result_dir = result_dir, .out = &values, .verdict = "ok",
+			      .checks = &checks};
+	int r = run_parsers(&c);
+
 	if (r < 0 && r != -EBADMSG) {
 		free(c.cause);
 		metric_set_release(&values);
+		check_set_release(&checks);
 		return r;
 	}
 	if (r < 0) /* half of the values would be as bad as none */
 		metric_set_release(&values);
+	else
+		distrust(&c);
 	*ret_values = values;
 	*ret_verdict = c.verdict;
 	*ret_cause = c.cause;
+	if (ret_checks)
+		*ret_checks = checks;
+	else
+		check_set_release(&checks);
 	return 0;
+}
+
+int job_parse(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
+	      const char **ret_verdict, char **ret_cause)
+{
+	return job_parse_checked(j, result_dir, facts, ret_values, NULL, ret_verdict, ret_cause);
 }

@@ -109,6 +109,52 @@ static void add_proof(const struct facts *f, struct buf *out)
 		add_wrapped(out, "code layout", p->aligned);
 }
 
+static int64_t seen(const struct db_check *c) { return c->pass + c->fail + c->unknown; }
+
+/* "generator: pass in 12 of 12 boots"; what did not pass, with its evidence. */
+static void add_check(const struct facts *f, const struct db_check *good, const struct db_check *bad, struct buf *out)
+{
+	const struct db_check none = {0}, *worse = good;
+	_cleanup_buf_ struct buf t = {0};
+
+	good = good ? good : &none;
+	if (!worse || (bad && bad->fail + bad->unknown >= good->fail + good->unknown))
+		worse = bad;
+	bad = bad ? bad : &none;
+	buf_addf(&t, "passed in %" PRId64 " of %" PRId64 " %s", good->pass + bad->pass, seen(good) + seen(bad), boots_word(f));
+	if (good->fail + bad->fail)
+		buf_addf(&t, ", failed in %" PRId64 " (not used)", good->fail + bad->fail);
+	if (worse->evidence && *worse->evidence) {
+		buf_adds(&t, "; ");
+		buf_add_term(&t, worse->evidence);
+	}
+	buf_adds(out, "  ");
+	add_wrapped(out, worse->name, buf_str(&t));
+}
+
+/* Was the test valid? Both kernels' runs together, one line a check. */
+static void add_validity(struct store *s, const struct facts *f, struct buf *out)
+{
+	struct db_check *good = NULL, *bad = NULL;
+	size_t n_good = 0, n_bad = 0, g = 0;
+
+	if (f->good_build.id)
+		(void)store_checks(s, f->good_build.id, f->cmp.job, f->machine.tbox_group, &good, &n_good);
+	if (f->bad_build.id)
+		(void)store_checks(s, f->bad_build.id, f->cmp.job, f->machine.tbox_group, &bad, &n_bad);
+	if (n_good + n_bad)
+		buf_adds(out, "validity:\n");
+	for (size_t b = 0; g < n_good || b < n_bad;) { /* both are sorted by name */
+		int order = g == n_good ? 1 : b == n_bad ? -1 : strcmp(good[g].name, bad[b].name);
+
+		add_check(f, order <= 0 ? &good[g] : NULL, order >= 0 ? &bad[b] : NULL, out);
+		g += order <= 0;
+		b += order >= 0;
+	}
+	DB_LIST_RELEASE(good, n_good, db_check_release);
+	DB_LIST_RELEASE(bad, n_bad, db_check_release);
+}
+
 static void add_range(const struct facts *f, struct buf *out)
 {
 	_cleanup_buf_ struct buf t = {0};
@@ -124,13 +170,14 @@ static void add_range(const struct facts *f, struct buf *out)
 }
 
 /* What the reader of a robot's mail asks first. */
-static void add_first_screen(const struct facts *f, const char *dir, struct buf *out)
+static void add_first_screen(struct store *s, const struct facts *f, const char *dir, struct buf *out)
 {
 	_cleanup_buf_ struct buf how = {0};
 	const char *kind = facts_machine_kind(f);
 
 	add_posterior(f, out);
 	add_proof(f, out);
+	add_validity(s, f, out);
 	add_range(f, out);
 	if (f->c.boots > 0)
 		buf_addf(out, "spent: %" PRId64 " %s, %" PRId64 " builds\n", f->c.boots, boots_word(f), f->c.builds);
@@ -165,7 +212,8 @@ static void add_noticed(const struct facts *f, const struct report_config *cfg, 
 	buf_adds(out, f->single ? "on:\n\n\n" : "on one of these:\n\n\n");
 }
 
-static void add_head(const struct facts *f, const struct report_config *cfg, const char *dir, struct buf *out)
+static void add_head(struct store *s, const struct facts *f, const struct report_config *cfg, const char *dir,
+		     struct buf *out)
 {
 	buf_adds(out, "\nHello,\n\n");
 	add_noticed(f, cfg, out);
@@ -186,7 +234,7 @@ static void add_head(const struct facts *f, const struct report_config *cfg, con
 		buf_add_term(out, f->cmp.branch);
 	}
 	buf_adds(out, "\n\n");
-	add_first_screen(f, dir, out);
+	add_first_screen(s, f, dir, out);
 }
 
 static void add_test(const struct facts *f, struct buf *out)
@@ -356,7 +404,7 @@ static void add_headers(const struct facts *f, const struct report_config *cfg, 
 static void add_body(struct store *s, const struct facts *f, const struct report_config *cfg, const char *dir,
 		     const char *id, struct buf *out)
 {
-	add_head(f, cfg, dir, out);
+	add_head(s, f, cfg, dir, out);
 	add_test(f, out);
 	add_fix_block(f, cfg, id, out);
 	add_materials(f, dir, out);

@@ -51,7 +51,7 @@ r = list(csv.DictReader(sys.stdin, strict=True))
 assert len(r) == 2 and r[0][\"error\"] == \"a \\\"quoted\\\", \\x1b[31m text\", r"' "$K"
 t 'the terminal gets no escapes' sh -c '! "$0" query builds | grep -q "$(printf "\033")"' "$K"
 t 'the terminal has short ids' sh -c '"$0" query builds | grep -q " 111111111111 "' "$K"
-for q in runs metrics builds cases trees machines queue events; do t "query $q" "$K" query $q; done
+for q in runs checks metrics builds cases trees machines queue events; do t "query $q" "$K" query $q; done
 t 'an empty answer is an empty list' j 'x == []' query cases
 t 'wrong question' says 2 "did you mean 'series'" query serie
 t 'wrong tree' says 3 "did you mean 'net-next'" query runs --tree net-nxt

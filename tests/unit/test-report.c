@@ -254,6 +254,32 @@ static void test_regression(void)
 	store_close(w.s);
 }
 
+/* What the checks of both kernels' runs saw stands under the proof. */
+static void test_validity(void)
+{
+	struct world w = {0};
+	_cleanup_(db_report_release) struct db_report rep = {0};
+	_cleanup_free_ char *proof = NULL;
+	const char *text;
+
+	make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
+	for (int run = 1; run <= 16; run++) {
+		struct check_set c = {0};
+
+		check_set_add(&c, "generator", run == 3 ? "fail" : "pass", run == 3 ? "offered %d, \033[1mreceived 100" : "offered %d", run);
+		if (run > 8)
+			check_set_add(&c, "steady", "pass", "+0.1%%");
+		is_int(store_checks_put(w.s, run, &c), 0, "checks of run %d", run);
+		check_set_release(&c);
+	}
+	proof = proof_text(-0.0023, 11550.2, 11523.6);
+	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.0024), &config, &rep);
+	ok(strstr(text, "\nvalidity:\n  generator: passed in 15 of 16 boots, failed in 1 (not used); offered 3, ") != NULL, "counted, with the worst");
+	ok(strstr(text, "\n  steady: passed in 8 of 8 boots; +0.1%\n") != NULL, "a check that only one side has");
+	ok(!strchr(text, '\033'), "evidence drives no terminal");
+	store_close(w.s);
+}
+
 static void test_allowed(void)
 {
 	static const char *const allow[] = {"*@example.org", NULL}, *const cc[] = {"perf list <perf@example.org>", NULL};
@@ -363,6 +389,7 @@ int main(void)
 	fs_write_atomic("img/bzImage", "x", 1);
 	fs_write_atomic("img/config", "CONFIG_64BIT=y\n", strlen("CONFIG_64BIT=y\n"));
 	test_regression();
+	test_validity();
 	test_allowed();
 	test_limit();
 	test_unproven();

@@ -857,9 +857,42 @@ static int ask(struct store *s, const char *what, struct query_filter f, struct 
 	return store_query(s, what, &f, t);
 }
 
+static void test_checks(void)
+{
+	static const char *const verdict[] = {"pass", "fail", "unknown"};
+	_cleanup_store_ struct store *s = fresh("checks.db");
+	_cleanup_table_ struct table t = {0};
+	struct check_set c = {0};
+	struct db_check *list = NULL;
+	size_t n = 0;
+
+	some_runs(s); /* 1 to 3 are of build 1 */
+	for (int i = 0; i < 3; i++) {
+		check_set_add(&c, "generator", verdict[i], "boot %d", i);
+		check_set_add(&c, "steady", "pass", "%d%%", i);
+		is_int(store_checks_put(s, i + 1, &c), 0, "checks of run %d", i + 1);
+		check_set_release(&c);
+	}
+	check_set_add(&c, "generator", "pass", "twice");
+	is_int(store_checks_put(s, 1, &c), -EEXIST, "a run has one of each name");
+	is_int(store_checks_put(s, 999, &c), -ENOENT, "and must exist");
+	check_set_release(&c);
+	is_int(store_checks(s, 1, "0123456789abcdef", NULL, &list, &n), 0, "checks of a build");
+	ok(n == 2 && streq(list[0].name, "generator") && streq(list[1].name, "steady"), "by name");
+	ok(n == 2 && list[0].pass == 1 && list[0].fail == 1 && list[0].unknown == 1 && list[1].pass == 3, "counted");
+	is_str(n ? list[0].evidence : "", "boot 1", "with the evidence of the worst");
+	is_str(n == 2 ? list[1].evidence : "", "2%", "the newest of equals");
+	DB_LIST_RELEASE(list, n, db_check_release);
+	is_int(ask(s, "checks", (struct query_filter){.state = "fail"}, &t), 0, "failed checks");
+	ok(t.n_rows == 1 && streq(cell(&t, 0, "check"), "generator") && streq(cell(&t, 0, "run"), "2"), "of run 2");
+	is_int(ask(s, "checks", (struct query_filter){.state = "bad"}, &t), -EINVAL, "no such verdict");
+	is_int(store_tree_remove(s, "net-next"), 0, "with the tree");
+	is_int(count(s, "run_check"), 0, "its checks go");
+}
+
 static void test_query(void)
 {
-	static const char *const what[] = {"runs", "metrics", "series", "builds", "cases", "trees", "machines", "queue", "events"};
+	static const char *const what[] = {"runs", "checks", "metrics", "series", "builds", "cases", "trees", "machines", "queue", "events"};
 	_cleanup_store_ struct store *s = fresh("query.db");
 	_cleanup_table_ struct table t = {0};
 
@@ -951,6 +984,7 @@ int main(void)
 	test_migrate();
 	test_open_race();
 	test_transactions();
+	test_checks();
 	test_query();
 	test_sql();
 	test_kill();

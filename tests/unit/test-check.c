@@ -1,0 +1,177 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The checks of a test's validity, and how they are kept and counted. */
+#include "jobs/check.h"
+#include "lib/fs.h"
+#include "tests/tap.h"
+
+static struct check_set checks;
+static struct parse_ctx ctx = {.checks = &checks};
+
+static const char *verdict(const char *name)
+{
+	const struct check *c = check_set_get(&checks, name);
+
+	return c ? c->verdict : "(none)";
+}
+
+static const char *evidence(const char *name)
+{
+	const struct check *c = check_set_get(&checks, name);
+
+	return c ? c->evidence : "";
+}
+
+#define FRESH check_set_release(&checks)
+
+static void test_set(void)
+{
+	check_say(&ctx, "a", CHECK_PASS, "first %d", 1);
+	check_say(&ctx, "a", CHECK_UNKNOWN, "second");
+	is_str(verdict("a"), "unknown", "a worse result replaces a better one");
+	check_say(&ctx, "a", CHECK_PASS, "third");
+	is_str(evidence("a"), "second", "a better one does not");
+	check_say(&ctx, "a", CHECK_FAIL, "x\033[31my\n");
+	is_str(verdict("a"), "fail", "a failure stays");
+	ok(!strpbrk(evidence("a"), "\033\n"), "evidence cannot drive a terminal");
+	check_say((&(struct parse_ctx){0}), "a", CHECK_FAIL, "nobody asks");
+	FRESH;
+}
+
+static void test_steady(void)
+{
+	const double flat[] = {100, 103, 98, 101, 99, 102, 97, 100}, falling[] = {120, 117, 112, 109, 104, 101, 97, 93},
+		     noisy[] = {100, 140, 80, 120, 70, 130, 90, 110}, hole[] = {100, 100, 0, 100, 100, 100};
+
+	check_steady(&ctx, flat, ARRAY_SIZE(flat), "pkt/s");
+	is_str(verdict("steady"), "pass", "noise is no drift");
+	FRESH;
+	check_steady(&ctx, noisy, ARRAY_SIZE(noisy), "pkt/s");
+	is_str(verdict("steady"), "pass", "nor is a lot of it");
+	FRESH;
+	check_steady(&ctx, falling, ARRAY_SIZE(falling), "pkt/s");
+	is_str(verdict("steady"), "fail", "a steady fall is one: %s", evidence("steady"));
+	FRESH;
+	check_steady(&ctx, hole, ARRAY_SIZE(hole), "pkt/s");
+	is_str(verdict("steady"), "fail", "an empty interval is not steady");
+	FRESH;
+	check_steady(&ctx, flat, 4, "pkt/s");
+	is_str(verdict("steady"), "unknown", "four intervals tell nothing");
+	FRESH;
+	check_steady(&ctx, NULL, 0, "pkt/s");
+	is_str(verdict("steady"), "unknown", "none neither");
+	FRESH;
+}
+
+/* Known limits (network-testing's and the mails' figures) at 64 to 1518 bytes with FCS. */
+static void test_line_rate(void)
+{
+	static const struct { double mbit, frame, want; } limits[] = {
+		{10000, 60, 14880952}, {10000, 1514, 812743}, {1000, 60, 1488095}, {25000, 252, 11322463}, {100000, 60, 148809523},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
+		is_near(floor(line_rate(limits[i].mbit, limits[i].frame)), limits[i].want, 0, "%g Mb/s, %g bytes", limits[i].mbit,
+			limits[i].frame);
+	is_near(floor(line_rate(10000, 20)), 14880952, 0, "short frames are padded");
+	check_line_rate(&ctx, "ixgbe", 10000, 60, 14854233);
+	is_str(verdict("line-rate"), "unknown", "14,854,233 pkt/s at 10 Gb/s are the link");
+	ok(startswith(evidence("line-rate"), CHECK_CAPPED), "said so: %s", evidence("line-rate"));
+	FRESH;
+	check_line_rate(&ctx, "ixgbe", 10000, 60, 8732508);
+	is_str(verdict("line-rate"), "pass", "8,732,508 are not");
+	FRESH;
+	check_line_rate(&ctx, "veth", 10000, 60, 20e6);
+	is_str(verdict("line-rate"), "pass", "a veth's speed means nothing");
+	FRESH;
+	check_line_rate(&ctx, "ixgbe", -1, 60, 8e6);
+	is_str(verdict("line-rate"), "unknown", "a link without speed");
+	FRESH;
+}
+
+static void test_generator(void)
+{
+	check_generator(&ctx, 14876602, 0, 8732508, false, false);
+	is_str(verdict("generator"), "pass", "14.9 M sent, 8.7 M received");
+	FRESH;
+	check_generator(&ctx, 10642900, 0, 10642895, false, false);
+	is_str(verdict("generator"), "fail", "as many received as sent: the number is the generator's");
+	FRESH;
+	check_generator(&ctx, 14e6, 1e6, 8e6, false, false);
+	is_str(verdict("generator"), "fail", "a sending NIC with errors");
+	FRESH;
+	check_generator(&ctx, 30000, 10000, 30000, true, false);
+	is_str(verdict("generator"), "pass", "a full ring of a veth is the receiver's limit");
+	FRESH;
+	check_generator(&ctx, 30000, 0, 30000, true, true);
+	is_str(verdict("generator"), "unknown", "both on one CPU");
+	FRESH;
+	check_generator(&ctx, NAN, NAN, 30000, false, false);
+	is_str(verdict("generator"), "unknown", "a generator elsewhere");
+	FRESH;
+}
+
+static void test_cpus(void)
+{
+	static struct cpu_use u;
+	static const char *const before[] = {"cpu  1 2 3", "cpu0 100 0 100 800 0 0 0 0 0 0", "cpu1 0 0 0 1000 0 0 0 0 0 0", "cpuX 1 1 1 1 1 1 1 1 1",
+					     "cpu99999 1 1 1 1 1 1 1 1 1", "cpu1.5 1 1 1 1 1 1 1 1 1", "intr 5"},
+			  *const after[] = {"cpu0 200 0 300 800 0 0 700 0 0 0", "cpu1 0 0 0 1900 0 0 0 100 0 0"};
+	double soft;
+
+	for (size_t i = 0; i < ARRAY_SIZE(before); i++) {
+		_cleanup_free_ char *line = xstrdup(before[i]);
+
+		cpu_use_line(&u, false, line);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(after); i++) {
+		_cleanup_free_ char *line = xstrdup(after[i]);
+
+		cpu_use_line(&u, true, line);
+	}
+	is_near(cpu_busy(&u, 0, &soft), 1, 1e-12, "CPU 0 had no idle time");
+	is_near(soft, 0.7, 1e-12, "70 %% of it in softirqs");
+	is_near(cpu_busy(&u, 1, &soft), 0.1, 1e-12, "CPU 1 was stolen from");
+	ok(isnan(cpu_busy(&u, 2, &soft)) && isnan(cpu_busy(&u, -1, &soft)) && isnan(cpu_busy(&u, 1 << 20, &soft)), "no such CPUs");
+	check_interference(&ctx, &u);
+	is_str(verdict("interference"), "fail", "100 of 2000 ticks stolen: %s", evidence("interference"));
+	FRESH;
+	check_interference(&ctx, &(struct cpu_use){0});
+	is_str(verdict("interference"), "unknown", "without CPU times");
+	FRESH;
+}
+
+static void test_counters(void)
+{
+	struct counter_use u = {0};
+
+	counter_seen(&u, "instructions", 1);
+	counter_seen(&u, "cache-misses", 0.83);
+	check_counters(&ctx, &u, 0);
+	is_str(verdict("counters"), "pass", "83 %% of the time");
+	FRESH;
+	counter_seen(&u, "dTLB-loads", 0.166);
+	check_counters(&ctx, &u, 0);
+	is_str(verdict("counters"), "unknown", "16.6 %% are extrapolated");
+	ok(strstr(evidence("counters"), "dTLB-loads"), "and which it was");
+	FRESH;
+	counter_seen(&u, "cycles", NAN);
+	check_counters(&ctx, &u, 0);
+	is_str(verdict("counters"), "unknown", "never counted");
+	FRESH;
+	check_counters(&ctx, &(struct counter_use){0}, 0);
+	is_str(verdict("counters"), "(none)", "no events, no check");
+	check_counters(&ctx, &(struct counter_use){0}, 12);
+	is_str(verdict("counters"), "unknown", "lost samples");
+	FRESH;
+}
+
+int main(void)
+{
+	test_set();
+	test_steady();
+	test_line_rate();
+	test_generator();
+	test_cpus();
+	test_counters();
+	return tap_done();
+}
