@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* cmd-job.c - job files: what there is, what a file expands to, the script that will run. */
-#include "bot/verb.h"
+#include "bot/job-suggest.h"
 #include "jobs/job.h"
 
 #include <json-c/json.h>
@@ -189,9 +189,10 @@ static const struct { const char *name; int (*run)(struct ctx *c, const struct j
 
 static int run(int argc, char **argv, struct ctx *c)
 {
-	const char *dir = NULL, *const words[] = {"list", "show", "expand", "render"};
+	const char *dir = NULL, *tree = NULL, *const words[] = {"list", "show", "expand", "render", "suggest"};
 	const struct opt opts[] = {
 		OPT_TEXT('d', "dir", "DIR", &dir, "folder with more job files"),
+		OPT_TEXT('t', "tree", "NAME", &tree, "suggest: the commit's tree (where there are several)"),
 		OPT_END,
 	};
 	_cleanup_(job_list_release) struct job_list l = {0};
@@ -201,6 +202,8 @@ static int run(int argc, char **argv, struct ctx *c)
 		return r;
 	if (argc == 0 || (argc == 1 && streq(argv[0], "list")))
 		return list(c, dir);
+	if (streq(argv[0], "suggest"))
+		return argc == 2 ? job_suggest(c, argv[1], tree) : verb_usage(c, "job suggest: name one commit");
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {
 		if (strcmp(argv[0], actions[i].name))
 			continue;
@@ -211,18 +214,20 @@ static int run(int argc, char **argv, struct ctx *c)
 	}
 	const char *near = nearest_word(argv[0], words, ARRAY_SIZE(words));
 
-	return verb_usage(c, "job: no action '%s'%s%s%s", argv[0], near ? "; did you mean '" : ": list, show, expand, render",
+	return verb_usage(c, "job: no action '%s'%s%s%s", argv[0], near ? "; did you mean '" : ": list, show, expand, render, suggest",
 			  near ? near : "", near ? "'?" : "");
 }
 
 const struct verb verb_job = {
 	.name = "job",
-	.usage = "list\nshow NAME|FILE [KEY=VALUE...]\nexpand NAME|FILE [KEY=VALUE...]\nrender NAME|FILE [KEY=VALUE...]",
+	.usage = "list\nshow NAME|FILE [KEY=VALUE...]\nexpand NAME|FILE [KEY=VALUE...]\nrender NAME|FILE [KEY=VALUE...]\nsuggest COMMIT [--tree NAME]",
 	.summary = "show job files, their matrix and the script that will run",
 	.text = "A job file is YAML in the shape of lkp-tests. Where a parameter has a list of values, each combination is a\n"
 		"job of its own: 'expand' lists them. 'render' prints the one shell script that such a job is; as root,\n"
 		"'kperfbot job render NAME | sh' runs it, with the results in ./result.\n\n"
 		"NAME is a file of the jobs folder without its .yaml, or one of the names that 'expand' shows. KEY=VALUE sets\n"
-		"a parameter, 'monitors' (a comma list, may be empty) or 'time_limit'; KEY=[A,B] makes it a list.",
+		"a parameter, 'monitors' (a comma list, may be empty) or 'time_limit'; KEY=[A,B] makes it a list.\n\n"
+		"'suggest' tells which jobs execute the functions that a commit changes, by what 'run --profile' has counted;\n"
+		"exit code 1 when none does.",
 	.run = run,
 };

@@ -145,6 +145,27 @@ static int run_task(struct engine *e, const struct scope *s, const char *commit,
 	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
 }
 
+int engine_profile_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id)
+{
+	_cleanup_free_ char *key = xasprintf("profile:%s:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->job.id,
+					     s->machine.tbox_group);
+	_cleanup_free_ char *resource = xasprintf("machine:%s", s->machine.name);
+	struct db_task t = {.kind = (char *)"run", .key = key, .priority = priority, .resource = resource,
+			    .comparison = s->cmp.id, .case_id = case_id};
+	struct json_object *p;
+	int64_t build, id;
+	int r = engine_build_task(e, s, commit, priority, case_id, &build);
+
+	if (r < 0)
+		return r;
+	p = payload_of(s, commit);
+	json_object_object_add(p, "job", json_object_new_string(s->job.id));
+	json_object_object_add(p, "machine", json_object_new_string(s->machine.name));
+	json_object_object_add(p, "replicate", json_object_new_int64(0));
+	json_object_object_add(p, "profile", json_object_new_boolean(true));
+	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
+}
+
 int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit, int n, int priority, int64_t case_id)
 {
 	int64_t first = 0;

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernels/cfunc.h"
+#include "kernels/touched.h"
+#include "kernels/tree-priv.h"
+
+static inline void cleanup_diff(git_diff **p) { git_diff_free(*p); }
+
+void touched_release(struct touched *t)
+{
+	for (size_t i = 0; i < t->n; i++) {
+		free(t->v[i].name);
+		free(t->v[i].file);
+		strv_release(&t->v[i].callers);
+	}
+	free(t->v);
+	strv_release(&t->outside);
+	*t = (struct touched){0};
+}
+
+/* ---- the diff ---- */
+
+/* The file on either side, and its functions. */
+struct side { git_blob *blob; struct cfuncs f; };
+struct walk {
+	git_repository *repo;
+	struct touched out;
+	char *file;             /* current one, NULL: none, or no C */
+	struct side side[2];    /* before, after */
+};
+
+static void side_release(struct side *s)
+{
+	cfuncs_release(&s->f);
+	git_blob_free(s->blob);
+	*s = (struct side){0};
+}
+
+static void file_end(struct walk *w)
+{
+	free(w->file);
+	w->file = NULL;
+	for (int k = 0; k < 2; k++)
+		side_release(&w->side[k]);
+}
+
+static bool is_c(const char *path) { return path && (endswith(path, ".c") || endswith(path, ".h")); }
+
+static int load_side(struct walk *w, const git_diff_file *f, struct side *ret)
+{
+	if (git_oid_is_zero(&f->id))
+		return 0;
+	if (git_blob_lookup(&ret->blob, w->repo, &f->id) < 0)
+		return -1;
+	cfuncs_find(git_blob_rawcontent(ret->blob), (size_t)git_blob_rawsize(ret->blob), &ret->f);
+	return 0;
+}
+
+static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
+{
+	struct walk *w = arg;
+	const char *path = d->new_file.path ? d->new_file.path : d->old_file.path;
+
+	file_end(w);
+	if (!is_c(path)) {
+		w->out.other_files++;
+		return 0;
+	}
+	w->file = xstrdup(path);
+	return load_side(w, &d->old_file, &w->side[0]) < 0 || load_side(w, &d->new_file, &w->side[1]) < 0 ? -1 : 0;
+}
+
+static const char *text_of(const struct side *s) { return git_blob_rawcontent(s->blob); }
+
+static bool known(const struct touched *t, const char *file, const char *name)
+{
+	for (size_t i = 0; i < t->n; i++)
+		if (streq(t->v[i].name, name) && streq(t->v[i].file, file))
+			return true;
+	return false;
+}
+
+static void add_function(struct walk *w, const struct side *s, const struct cfunc *f)
+{
+	struct touched_fn t = {.is_static = f->is_static, .is_inline = f->is_inline};
+
+	if (known(&w->out, w->file, f->name))
+		return;
+	t.name = xstrdup(f->name);
+	t.file = xstrdup(w->file);
+	/* callers as they are after the commit, or before it where the function has gone */
+	for (size_t i = 0; i < s->f.n; i++)
+		if (!streq(s->f.v[i].name, f->name) && cfunc_calls(&s->f.v[i], text_of(s), f->name))
+			strv_add(&t.callers, s->f.v[i].name);
+	GROW(w->out.v, w->out.n, w->out.cap);
+	w->out.v[w->out.n++] = t;
+}
+
+static const struct cfunc *same_function(const struct side *s, const char *name)
+{
+	for (size_t i = 0; i < s->f.n; i++)
+		if (streq(s->f.v[i].name, name))
+			return &s->f.v[i];
+	return NULL;
+}
+
+static bool blank(const char *s, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (!strchr(" \t\r\n", s[i]))
+			return false;
+	return true;
+}
+
+static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unused_, const git_diff_line *line, void *arg)
+{
+	struct walk *w = arg;
+	bool added = line->origin == GIT_DIFF_LINE_ADDITION;
+	const struct side *s = &w->side[added];
+	int number = added ? line->new_lineno : line->old_lineno;
+	const struct cfunc *f, *after;
+
+	if (!w->file || number <= 0 || (!added && line->origin != GIT_DIFF_LINE_DELETION) || blank(line->content, line->content_len))
+		return 0;
+	f = cfuncs_at(&s->f, (uint32_t)number);
+	after = f && !added ? same_function(&w->side[1], f->name) : NULL;
+	if (f)
+		add_function(w, after ? &w->side[1] : s, after ? after : f);
+	else if (!strv_has(&w->out.outside, w->file))
+		strv_add(&w->out.outside, w->file);
+	return 0;
+}
+
+int touched_functions(const char *git_dir, const char *commit, struct touched *ret)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *c = NULL, *parent = NULL;
+	_cleanup_(cleanup_gtree) git_tree *a = NULL, *b = NULL;
+	_cleanup_(cleanup_diff) git_diff *diff = NULL;
+	git_diff_options o = GIT_DIFF_OPTIONS_INIT;
+	struct walk w = {0};
+	int r = repo_open(git_dir, &repo);
+
+	if (r >= 0)
+		r = repo_commit(repo, commit, &c);
+	if (r < 0)
+		return r;
+	o.context_lines = 0;
+	o.interhunk_lines = 0;
+	w.repo = repo;
+	r = git_commit_tree(&b, c);
+	if (r >= 0 && git_commit_parentcount(c))
+		r = git_commit_parent(&parent, c, 0);
+	if (r >= 0 && parent)
+		r = git_commit_tree(&a, parent);
+	if (r >= 0)
+		r = git_diff_tree_to_tree(&diff, repo, a, b, &o);
+	if (r >= 0)
+		r = git_diff_foreach(diff, on_file, NULL, NULL, on_line, &w);
+	file_end(&w);
+	if (r < 0) {
+		touched_release(&w.out);
+		return repo_err(r, "cannot read what %.12s changes", commit);
+	}
+	*ret = w.out;
+	return 0;
+}
+
+/* ---- reach ---- */
+
+void reach_release(struct reach *r)
+{
+	strv_release(&r->through);
+	*r = (struct reach){0};
+}
+
+void touched_reach(const struct touched_fn *f, const struct symbols *s, reach_lookup lookup, void *arg, struct reach *ret)
+{
+	const char *counted = symbols_counted_as(s, f->name);
+	struct reach r = {.kind = REACH_UNKNOWN};
+	size_t known_callers = 0;
+
+	if (!counted && startswith(f->name, "__do_sys_")) { /* inlined into the entry of the system call */
+		_cleanup_free_ char *entry = xasprintf("__x64_sys_%s", f->name + strlen("__do_sys_"));
+
+		counted = symbols_counted_as(s, entry);
+	}
+	if (counted) {
+		r.kind = lookup(arg, counted, &r.entries) ? REACH_RAN : REACH_NOT;
+		*ret = r;
+		return;
+	}
+	for (size_t i = 0; i < f->callers.n; i++) {
+		uint64_t n = 0;
+
+		counted = symbols_counted_as(s, f->callers.v[i]);
+		known_callers += counted != NULL;
+		if (counted && lookup(arg, counted, &n)) {
+			strv_add(&r.through, f->callers.v[i]);
+			r.entries += n;
+		}
+	}
+	if (r.through.n)
+		r.kind = REACH_THROUGH;
+	else if (known_callers && known_callers == f->callers.n)
+		r.kind = REACH_NOT_CALLED;
+	*ret = r;
+}
+
+static void add_rate(uint64_t entries, double operations, struct buf *out)
+{
+	if (operations > 0)
+		buf_addf(out, "%.4g times per operation", entries / operations);
+	else
+		buf_addf(out, "%" PRIu64 " times", entries);
+}
+
+void reach_text(const struct reach *r, double operations, struct buf *out)
+{
+	switch (r->kind) {
+	case REACH_RAN:
+		buf_adds(out, r->entries ? "entered " : "ran, but was never entered at its start");
+		if (r->entries)
+			add_rate(r->entries, operations, out);
+		break;
+	case REACH_NOT: buf_adds(out, "never executed"); break;
+	case REACH_THROUGH:
+		buf_adds(out, "inlined, in");
+		for (size_t i = 0; i < r->through.n; i++)
+			buf_addf(out, "%s %s", i ? "," : "", r->through.v[i]);
+		buf_adds(out, ", entered ");
+		add_rate(r->entries, operations, out);
+		break;
+	case REACH_NOT_CALLED: buf_adds(out, "inlined, and none of its callers in this file was executed"); break;
+	case REACH_UNKNOWN: buf_adds(out, "not known: inlined from elsewhere, or not compiled"); break;
+	}
+}
