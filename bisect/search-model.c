@@ -449,6 +449,7 @@ void model_evaluate(struct search *s)
 
 	model_prepare(s, &m);
 	none = none_loglik(s, &m) + log(s->none_prior);
+	s->guess = m.delta;
 	max = none;
 	for (uint32_t k = 0; k < cl->n; k++) {
 		cl->loglik[k] = class_loglik(s, &m, cl->pattern + (size_t)k * cl->words, &e[k]);

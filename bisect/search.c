@@ -10,7 +10,7 @@
 #define NONE_PRIOR 0.5          /* levels unknown: one even chance that nothing is there */
 #define NONE_PRIOR_KNOWN 0.05   /* levels from history: it was seen before */
 #define LONELY_SNR 12.0
-#define NONE_ODDS 100.0         /* nobody is named before the data speak this clearly against "no effect" */
+#define NONE_ODDS 20.0          /* nobody is named before the data speak this clearly against "no effect" */
 
 static int check_config(const struct search_config *c, const struct dag *dag)
 {
@@ -456,16 +456,22 @@ static void expect_boots(const struct search *s, struct search_step *st)
 				  (entropy > 0 ? 4 * log(odds) / MAX(r * r, 0.01) : 0));
 }
 
+/* The data exclude every effect of interest; of a metric that repeats to its resolution, every effect that it could show. */
+static bool excluded(const struct search *s)
+{
+	double q = qnorm(0.5 + MAX(s->c.confidence, 0.99) / 2, 0, 1, 1, 0);
+	double least = MAX(s->c.min_effect, 5 * MAX(s->c.sigma_floor, 1e-9));
+
+	return !s->c.means_known && relative(s, fabs(s->est.delta) + q * s->est.delta_sd) < least;
+}
+
 /* Nobody is named, or nothing is declared absent, unless the data say so: true when *st is final. */
 static bool finished(struct search *s, struct search_step *st)
 {
 	uint32_t best = best_class(s), n;
-	double certain = MAX(s->c.confidence, 0.95), q = qnorm(0.5 + MAX(s->c.confidence, 0.99) / 2, 0, 1, 1, 0);
 	double odds = s->none / (1 - s->none) * (1 - s->none_prior) / s->none_prior;
 
-	if (s->none >= MIN(certain, 0.99) ||
-	    (!s->c.means_known && s->c.min_effect > 0 &&
-	     relative(s, fabs(s->est.delta) + q * s->est.delta_sd) < s->c.min_effect)) {
+	if (s->none >= MAX(0.95, MIN(s->c.confidence, 0.99)) || excluded(s)) {
 		st->action = SEARCH_NOT_REPRODUCED;
 		st->posterior = s->none;
 		st->why = "the two ends do not differ by an effect of interest";

@@ -58,8 +58,7 @@ double simulate_bound(double n, double snr, double confidence)
 	return (confidence * log2(n) - h2) / split_information(0.5, snr);
 }
 
-/* A mainline on which topic branches of 1 to 12 commits are merged, now and then several at once. */
-static void history(struct rng *r, uint32_t n, bool merges, struct dag *ret)
+void simulate_history(struct rng *r, uint32_t n, bool merges, struct dag *ret)
 {
 	struct dag_builder b = {0};
 	uint32_t tip = 0;
@@ -78,7 +77,8 @@ static void history(struct rng *r, uint32_t n, bool merges, struct dag *ret)
 			continue;
 		}
 		for (uint32_t k = 0; k < branches; k++) {
-			uint32_t at = from - MIN(from, (uint32_t)(rng_uniform(r) * 20)), len = 1 + (uint32_t)(rng_uniform(r) * 12);
+			uint32_t back = (uint32_t)(rng_uniform(r) * 20), at = from - MIN(from, back);
+			uint32_t len = 1 + (uint32_t)(rng_uniform(r) * 12);
 
 			while (len-- > 0) {
 				dag_add(&b, &at, 1);
@@ -119,7 +119,7 @@ static void trial_start(struct trial *t)
 {
 	uint32_t n;
 
-	history(&t->rng, t->c->n + 1, t->c->merges, &t->dag);
+	simulate_history(&t->rng, t->c->n + 1, t->c->merges, &t->dag);
 	n = t->dag.n;
 	t->bad = xcalloc(n, sizeof(bool));
 	t->bad2 = xcalloc(n, sizeof(bool));
@@ -127,7 +127,7 @@ static void trial_start(struct trial *t)
 	t->built = xcalloc(n, sizeof(bool));
 	t->culprit = 1 + (uint32_t)(rng_uniform(&t->rng) * (n - 1));
 	t->second = 1 + (uint32_t)(rng_uniform(&t->rng) * (n - 1));
-	for (uint32_t x = 0; x < n; x++) { /* descendants; all commits of history() are ancestors of the last one or dangle */
+	for (uint32_t x = 0; x < n; x++) { /* descendants; all commits of the history are ancestors of the last one or dangle */
 		t->bad[x] = x == t->culprit;
 		t->bad2[x] = x == t->second;
 		for (uint32_t e = t->dag.first[x]; e < t->dag.first[x + 1]; e++) {

@@ -48,6 +48,10 @@ int simulate_search(const struct simulate_config *c, struct simulate_result *ret
  * commit is the culprit on", levels and spread known, e = 1 - confidence. */
 double simulate_bound(double n, double snr, double confidence);
 
+struct rng;
+/* A line, or a mainline on which topic branches of 1 to 12 commits are merged, now and then three at once; at least n nodes. */
+void simulate_history(struct rng *r, uint32_t n, bool merges, struct dag *ret);
+
 /* xoshiro256++ (Blackman, Vigna 2018), seeded by splitmix64. */
 struct rng { uint64_t s[4]; };
 void rng_seed(struct rng *r, uint64_t seed);

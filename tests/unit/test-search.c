@@ -1,0 +1,446 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include <Rmath.h>
+#include "bisect/search-internal.h"
+#include "bisect/simulate.h"
+#include "tests/tap.h"
+
+static const struct search_config sane = {.confidence = 0.95, .boot_cost = 1, .build_cost = 2};
+
+/* Plays a search on a graph: level and spread of a commit decide its values. */
+struct play { const struct dag *dag; const double *level; double sd; struct rng rng; uint32_t boots, builds; };
+
+static struct search_step play(struct search *s, struct play *p, const bool *broken)
+{
+	_cleanup_free_ bool *built = xcalloc(p->dag->n, sizeof(bool));
+	struct search_step st;
+
+	while (search_step(s, &st) == 0 && st.action == SEARCH_MEASURE) {
+		p->builds += !built[st.node];
+		built[st.node] = true;
+		if (broken && broken[st.node]) {
+			search_skip(s, st.node);
+			continue;
+		}
+		for (uint32_t i = 0; i < st.boots; i++, p->boots++)
+			search_observe(s, st.node, p->level[st.node] + p->sd * rng_normal(&p->rng), p->boots);
+	}
+	return st;
+}
+
+static double *levels(const struct dag *d, uint32_t culprit, double good, double bad)
+{
+	double *l = xcalloc(d->n, sizeof(*l));
+	bool *is = xcalloc(d->n, sizeof(*is));
+
+	for (uint32_t x = 0; x < d->n; x++) {
+		is[x] = x == culprit;
+		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
+			is[x] |= is[d->parent[e]];
+		l[x] = is[x] ? bad : good;
+	}
+	free(is);
+	return l;
+}
+
+/* Random history with octopus merges; every commit is an ancestor of the last. */
+static void random_dag(struct rng *r, uint32_t n, struct dag *ret)
+{
+	struct dag_builder b = {0};
+	_cleanup_free_ uint32_t *tips = xmalloc(64 * sizeof(*tips));
+	uint32_t n_tips = 1;
+
+	dag_add(&b, NULL, 0);
+	tips[0] = 0;
+	while (b.d.n + 1 < n) {
+		double u = rng_uniform(r);
+		uint32_t k = (uint32_t)(rng_uniform(r) * n_tips);
+
+		if (u < 0.2 && n_tips < 60) {
+			uint32_t from = tips[k];
+
+			dag_add(&b, &from, 1);
+			tips[n_tips++] = b.d.n - 1;
+		} else if (u < 0.3 && n_tips > 1) {
+			uint32_t want = 2 + (uint32_t)(rng_uniform(r) * 5), np = MIN(n_tips, want);
+
+			dag_add(&b, tips + n_tips - np, np);
+			n_tips -= np - 1;
+			tips[n_tips - 1] = b.d.n - 1;
+		} else {
+			dag_add(&b, &tips[k], 1);
+			tips[k] = b.d.n - 1;
+		}
+	}
+	dag_add(&b, tips, n_tips);
+	dag_take(&b, ret);
+}
+
+static void graph(void)
+{
+	struct rng r;
+	struct dag d;
+	struct search *s;
+	_cleanup_free_ bool *seen = NULL;
+	_cleanup_free_ double *value = NULL, *mass = NULL;
+	double worst = 0;
+	int wrong = 0;
+
+	rng_seed(&r, 3);
+	random_dag(&r, 700, &d);
+	is_int(search_new(&sane, &d, &s), 0, "search on a graph with octopus merges");
+	seen = xcalloc(d.n, sizeof(bool));
+	value = xcalloc(d.n, sizeof(double));
+	mass = xcalloc(d.n, sizeof(double));
+	for (uint32_t x = 0; x < d.n; x++)
+		value[x] = rng_uniform(&r);
+	ancestor_mass(s, value, mass);
+	for (uint32_t x = 0; x < d.n; x++) {
+		double want = 0;
+
+		dag_ancestors(&d, x, seen);
+		for (uint32_t c = 0; c < d.n; c++)
+			want += seen[c] ? value[c] : 0;
+		worst = MAX(worst, fabs(want - mass[x]));
+	}
+	ok(worst < 1e-9, "ancestors count once each (worst %g)", worst);
+	for (uint32_t x = 0; x < d.n; x += 37)
+		search_observe(s, x, 1, 0);
+	search_observe(s, d.n - 1, 1, 0);
+	search_posterior_none(s);
+	for (size_t i = 0; i < s->n_sites; i++) {
+		dag_ancestors(&d, s->site[i].node, seen);
+		for (uint32_t c = 1; c < d.n; c++) {
+			uint32_t k = s->cl.of[c];
+
+			wrong += k != UINT32_MAX &&
+				 (s->cl.pattern[(size_t)k * s->cl.words + i / 64] >> (i % 64) & 1) != seen[c];
+		}
+	}
+	ok(wrong == 0, "every class knows its bad sites");
+	search_free(s);
+	dag_release(&d);
+}
+
+/* The posterior of a small search against a plain numerical integration of the documented formula by scipy. */
+static void against_scipy(void)
+{
+	const double y[4][3] = {{10.1, 9.7, 10.2}, {10.4, 9.9, NAN}, {11.3, NAN, NAN}, {11.8, 11.1, 12.0}};
+	struct search_config c = sane;
+	struct search *s;
+	struct dag d;
+	const char *script =
+		"import numpy as np\n"
+		"from scipy import stats\n"
+		"Y=[[10.1,9.7,10.2],[10.4,9.9],[11.3],[11.8,11.1,12.0]]\n"
+		"sig=np.exp(np.linspace(np.log(.02),np.log(20),160)); mu=np.linspace(-30,52,6001); h=mu[1]-mu[0]\n"
+		"def lik(ys,s): return np.prod([stats.t.pdf((y-mu)/s,3)/s for y in ys],axis=0) if len(ys) else None\n"
+		"from scipy.optimize import brentq\n"
+		"def total(g,b,delta):\n"
+		"    return sum((lik(g,s).sum()*h)*(lik(b,s).sum()*h)*stats.cauchy.pdf(delta,0,2*s) for s in sig)\n"
+		"def none(ys): return sum(lik(ys,s).sum()*h for s in sig)\n"
+		"import sys; delta=float(sys.argv[1])\n"
+		"cat=lambda l:[v for r in l for v in r]\n"
+		"p=[total(cat(Y[:k]),cat(Y[k:]),delta)/3*.5 for k in (1,2,3)]+[none(cat(Y))*.5]\n"
+		"print(*[x/sum(p) for x in p])\n";
+	_cleanup_free_ char *cmd = NULL;
+	double want[4] = {NAN, NAN, NAN, NAN};
+	FILE *p;
+
+	dag_line(4, &d);
+	c.nu = 3;
+	search_new(&c, &d, &s);
+	for (uint32_t x = 0; x < 4; x++)
+		for (int i = 0; i < 3 && !isnan(y[x][i]); i++)
+			search_observe(s, x, y[x][i], 0);
+	search_posterior_none(s);
+	cmd = xasprintf("/usr/bin/python3 -c \"%s\" %.17g", script, ldexp(s->guess, s->exponent));
+	p = popen(cmd, "r");
+	ok(fscanf(p, "%lf %lf %lf %lf", &want[0], &want[1], &want[2], &want[3]) == 4, "scipy answered");
+	pclose(p);
+	for (uint32_t x = 1; x < 4; x++)
+		is_near(search_posterior(s, x), want[x - 1], 0.015, "posterior of commit %u", x);
+	is_near(search_posterior_none(s), want[3], 0.015, "posterior of no effect");
+	search_free(s);
+	dag_release(&d);
+	is_near(split_information(0.5, 0.5), 0.0437, 5e-5, "capacity at snr 0.5");
+	is_near(split_information(0.5, 1), 0.1607, 5e-5, "capacity at snr 1");
+	is_near(split_information(0.5, 2), 0.4859, 5e-5, "capacity at snr 2");
+	is_near(split_information(0.5, 5), 0.9752, 5e-5, "capacity at snr 5");
+	is_near(simulate_bound(1024, 1, 0.95), 57.3, 0.1, "bound for 1,024 commits");
+}
+
+/* Feeds a fixed set of values after a transformation; returns the posteriors of all commits. */
+static void transformed(double scale, double shift, bool reverse, double *post, uint32_t n)
+{
+	struct rng r;
+	struct dag d;
+	struct search *s;
+	double y[12][3];
+
+	rng_seed(&r, 8);
+	dag_line(n, &d);
+	search_new(&sane, &d, &s);
+	for (uint32_t x = 0; x < n; x++)
+		for (int i = 0; i < 3; i++)
+			y[x][i] = scale * (50 + (x >= 7 ? 2 : 0) + rng_normal(&r)) + shift;
+	for (uint32_t k = 0; k < n; k++)
+		for (int i = 0; i < 3; i++)
+			search_observe(s, reverse ? n - 1 - k : k, y[reverse ? n - 1 - k : k][i], i);
+	for (uint32_t x = 0; x < n; x++)
+		post[x] = search_posterior(s, x);
+	post[n] = search_posterior_none(s);
+	search_free(s);
+	dag_release(&d);
+}
+
+static double distance(const double *a, const double *b, uint32_t n)
+{
+	double worst = 0;
+
+	for (uint32_t i = 0; i <= n; i++)
+		worst = MAX(worst, fabs(a[i] - b[i]));
+	return worst;
+}
+
+static void properties(void)
+{
+	double a[13], b[13], sum = 0;
+
+	transformed(1, 0, false, a, 12);
+	for (int i = 0; i <= 12; i++)
+		sum += a[i];
+	is_near(sum, 1, 1e-12, "posteriors sum to 1");
+	transformed(1, 0, true, b, 12);
+	ok(distance(a, b, 12) == 0, "the order in which commits are fed changes no bit");
+	transformed(8, 0, false, b, 12);
+	ok(distance(a, b, 12) < 1e-12, "nor does the unit");
+	transformed(1e290, 0, false, b, 12);
+	ok(distance(a, b, 12) < 1e-9, "nor a huge one");
+	transformed(1, 1000, false, b, 12);
+	ok(distance(a, b, 12) < 1e-6, "nor a constant added");
+	transformed(-1, 0, false, b, 12);
+	ok(distance(a, b, 12) < 1e-9, "nor the sign");
+}
+
+static void deterministic_machine(void)
+{
+	const uint32_t sizes[] = {16, 64};
+
+	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
+		uint32_t n = sizes[i], culprit = n / 3, bits = (uint32_t)ceil(log2(n));
+		struct search_config c = {.confidence = 0.99, .min_effect = 0.0005, .sigma_floor = 1e-5, .boot_cost = 7, .build_cost = 90};
+		struct dag d;
+		struct search *s;
+		struct search_step st;
+		struct play p = {.dag = &d, .sd = 1.2};
+
+		dag_line(n + 1, &d);
+		rng_seed(&p.rng, 5);
+		p.level = levels(&d, culprit, 57750, 57618);
+		search_new(&c, &d, &s);
+		st = play(s, &p, NULL);
+		is_int(st.action, SEARCH_FOUND, "%u commits on a deterministic machine: found (%s)", n, st.why);
+		is_int(st.node, culprit, "the right one");
+		ok(p.boots <= bits + 6, "in %u boots", p.boots);
+		ok(p.builds <= bits + 2, "and %u builds, the ends among them", p.builds);
+		ok(st.effect_lo < -132.0 / 57750 && -132.0 / 57750 < st.effect_hi, "effect %.4f %%", 100 * st.effect);
+		search_free(s);
+		free((double *)p.level);
+		dag_release(&d);
+	}
+}
+
+static void skips_and_drops(void)
+{
+	struct dag d;
+	struct search *s;
+	struct search_step st;
+	struct play p = {.dag = &d, .sd = 0.1};
+	bool broken[21] = {0};
+
+	dag_line(21, &d);
+	rng_seed(&p.rng, 6);
+	p.level = levels(&d, 11, 100, 103);
+	for (int i = 9; i < 12; i++)
+		broken[i] = true;
+	search_new(&sane, &d, &s);
+	st = play(s, &p, broken);
+	is_int(st.action, SEARCH_SET, "broken commits around the culprit give a set");
+	is_int(st.set_n, 4, "of the three broken ones and the next good one");
+	ok(st.set_n == 4 && st.set[0] == 9 && st.set[3] == 12, "named by number");
+	ok(st.posterior >= 0.95, "with its probability %.3f", st.posterior);
+	search_free(s);
+
+	search_new(&sane, &d, &s);
+	for (uint32_t i = 9; i < 13; i++)
+		if (i != 11)
+			search_drop(s, i, SEARCH_SAME_IMAGE);
+	st = play(s, &p, broken);
+	ok(st.action == SEARCH_FOUND && st.node == 11, "where the others cannot matter the broken one is named");
+	ok(search_posterior(s, 10) == 0, "a dropped commit has no probability");
+	search_free(s);
+
+	search_new(&sane, &d, &s);
+	for (uint32_t i = 1; i < 20; i++)
+		search_skip(s, i);
+	st = play(s, &p, NULL);
+	ok(st.action == SEARCH_SET && st.set_n == 20, "everything between the ends skipped: all of them");
+	search_free(s);
+
+	search_new(&sane, &d, &s);
+	search_skip(s, 20);
+	search_step(s, &st);
+	is_int(st.action, SEARCH_GAVE_UP, "a head that does not boot ends the search");
+	search_free(s);
+
+	search_new(&sane, &d, &s);
+	for (uint32_t i = 1; i < 21; i++)
+		search_drop(s, i, SEARCH_DOCS);
+	search_step(s, &st);
+	is_int(st.action, SEARCH_GAVE_UP, "no candidates: %s", st.why);
+	search_free(s);
+	free((double *)p.level);
+	dag_release(&d);
+}
+
+static void two_steps(void)
+{
+	struct dag d;
+	double level[129];
+
+	dag_line(129, &d);
+	for (int equal = 0; equal < 2; equal++) {
+		struct play p = {.dag = &d, .level = level, .sd = 0.01};
+		struct search_step st;
+		struct search *s;
+
+		for (int x = 0; x < 129; x++)
+			level[x] = 100 + (x >= 40 ? 1 : 0) + (x >= 90 ? (equal ? 1 : 2) : 0);
+		rng_seed(&p.rng, 9);
+		search_new(&sane, &d, &s);
+		st = play(s, &p, NULL);
+		is_int(st.action, SEARCH_FOUND, "two steps: one is found in %u boots", p.boots);
+		is_int(st.node, equal ? 40 : 90, equal ? "of equal ones the earlier" : "the larger one");
+		ok(p.boots < 30, "quickly");
+		search_free(s);
+	}
+	dag_release(&d);
+}
+
+static void degenerate(void)
+{
+	struct search_config c = sane;
+	struct dag d = {0};
+	struct search *s = NULL;
+	struct search_step st;
+	struct play p = {.dag = &d, .sd = 0};
+
+	is_int(search_new(&c, &d, &s), -EINVAL, "no commits refused");
+	dag_line(1, &d);
+	is_int(search_new(&c, &d, &s), 0, "one commit");
+	search_step(s, &st);
+	is_int(st.action, SEARCH_GAVE_UP, "has no culprit");
+	is_int(search_observe(s, 0, INFINITY, 0), -EINVAL, "infinity refused");
+	is_int(search_observe(s, 7, 1, 0), -EINVAL, "unknown commit refused");
+	search_free(s);
+	dag_release(&d);
+	c.confidence = 1;
+	dag_line(2, &d);
+	is_int(search_new(&c, &d, &s), -EINVAL, "confidence 1 refused");
+	rng_seed(&p.rng, 1);
+	search_new(&sane, &d, &s);
+	p.level = levels(&d, 1, 1e300, 1.01e300);
+	st = play(s, &p, NULL);
+	ok(st.action == SEARCH_FOUND && st.node == 1, "two commits, 1e300, no spread: found in %u boots", p.boots);
+	is_near(st.effect, 0.01, 1e-6, "effect 1 %%");
+	search_free(s);
+	free((double *)p.level);
+	dag_release(&d);
+
+	dag_line(33, &d);
+	p = (struct play){.dag = &d, .level = levels(&d, 99, 7, 7)};
+	search_new(&sane, &d, &s);
+	st = play(s, &p, NULL);
+	ok(st.action == SEARCH_NOT_REPRODUCED && p.boots <= 8, "all values equal: not reproduced after %u boots", p.boots);
+	search_free(s);
+	free((double *)p.level);
+	dag_release(&d);
+}
+
+static void huge(void)
+{
+	struct rng r;
+	struct dag d;
+	struct search *s;
+	struct search_step st;
+	struct play p = {.dag = &d, .sd = 1};
+
+	rng_seed(&r, 12);
+	random_dag(&r, 100000, &d);
+	rng_seed(&p.rng, 2);
+	p.level = levels(&d, 61803, 1000, 1100);
+	search_new(&sane, &d, &s);
+	st = play(s, &p, NULL);
+	ok(st.action == SEARCH_FOUND && st.node == 61803, "100,000 commits with octopus merges: found in %u boots", p.boots);
+	search_free(s);
+	free((double *)p.level);
+	dag_release(&d);
+}
+
+static void simulated(void)
+{
+	const struct { const char *what; struct simulate_config c; double runs, exact; } cases[] = {
+		{"snr 5, levels unknown, outliers", {.n = 256, .snr = 5, .outliers = 0.05, .trials = 50}, 32, 0.95},
+		{"snr 2, levels unknown", {.n = 64, .snr = 2, .trials = 40}, 60, 0.95},
+		{"snr 2, levels known", {.n = 256, .snr = 2, .means_known = true, .trials = 100}, 25, 0.95},
+		{"merges", {.n = 128, .snr = 4, .merges = true, .trials = 40}, 40, 0.95},
+	};
+	struct simulate_config null, drift;
+	struct simulate_result r;
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct simulate_config c = cases[i].c;
+		double se = sqrt(0.95 * 0.05 / c.trials);
+
+		c.outlier_sigma = 6;
+		c.confidence = 0.95;
+		c.boot_cost = 1;
+		c.build_cost = 2;
+		c.seed = 4;
+		is_int(simulate_search(&c, &r), 0, "%s", cases[i].what);
+		ok(r.exact >= cases[i].exact - 3 * se, "exact in %.3f", r.exact);
+		ok(r.mean_runs <= cases[i].runs, "%.1f boots", r.mean_runs);
+		ok(r.mean_builds <= log2(c.n) + 3, "%.1f builds", r.mean_builds);
+	}
+	simulate_config_default(&null);
+	null.null = true;
+	null.trials = 50;
+	null.n = 64;
+	is_int(simulate_search(&null, &r), 0, "no effect");
+	ok(r.named <= 0.01 + 3 * sqrt(0.01 * 0.99 / 50), "names somebody in %.3f", r.named);
+	ok(r.not_reproduced >= 0.95, "says so in %.3f", r.not_reproduced);
+	null.null = false;
+	null.skip = 0.3;
+	is_int(simulate_search(&null, &r), 0, "30 %% broken commits");
+	ok(r.covered >= 0.95 - 3 * sqrt(0.95 * 0.05 / 50), "culprit named or in the set in %.3f", r.covered);
+	drift = null;
+	drift.skip = 0;
+	drift.snr = 4;
+	drift.drift = 2;
+	is_int(simulate_search(&drift, &r), 0, "drift of 2 sigma per 100 boots at snr 4");
+	ok(r.exact >= 0.95 - 3 * sqrt(0.95 * 0.05 / 50), "exact in %.3f", r.exact);
+}
+
+int main(void)
+{
+	graph();
+	against_scipy();
+	properties();
+	deterministic_machine();
+	skips_and_drops();
+	two_steps();
+	degenerate();
+	huge();
+	simulated();
+	return tap_done();
+}
