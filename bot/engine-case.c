@@ -506,6 +506,21 @@ static int need_build(struct engine *e, const struct scope *s, struct db_case *c
 	return r;
 }
 
+/* Where instructions can be counted, one more boot of each side does so: for the report only, never for the verdict.
+ * Returns 1, or negative. */
+static int count_both(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
+{
+	const struct machine *m = engine_deterministic(s) ? config_machine(e->cfg, s->machine.name) : NULL;
+	const char *const commit[] = {parent, c->culprit};
+	int r = 0;
+
+	if (!m || s->tcfg.program || machine_profile_check(m) < 0)
+		return 1;
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(commit); i++)
+		r = engine_profile_task(e, s, commit[i], PRIO_PROOF - 1, c->id);
+	return r < 0 ? r : 1;
+}
+
 static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *p, *t;
@@ -519,6 +534,8 @@ static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 	r = need_build(e, s, c, json_object_get_string(p));
 	if (r > 0)
 		r = need_build(e, s, c, c->culprit);
+	if (r > 0)
+		r = count_both(e, s, c, json_object_get_string(p));
 	if (r > 0)
 		r = prove_with(e, s, c, json_object_get_string(p), json_object_get_int64(t));
 	json_object_put(o);

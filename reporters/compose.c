@@ -401,14 +401,21 @@ static void add_headers(const struct facts *f, const struct report_config *cfg, 
 	mail_header(out, "X-kperfbot-proof", f->proven ? "parent against commit, interleaved" : "none");
 }
 
-static void add_body(struct store *s, const struct facts *f, const struct report_config *cfg, const char *dir,
-		     const char *id, struct buf *out)
+static void add_executed(struct store *s, const struct facts *f, const char *git_dir, struct buf *out)
+{
+	if (report_executed(s, f, git_dir, out) >= 0)
+		buf_adds(out, "\n\n");
+}
+
+static void add_body(struct store *s, const struct facts *f, const char *git_dir, const struct report_config *cfg,
+		     const char *dir, const char *id, struct buf *out)
 {
 	add_head(s, f, cfg, dir, out);
 	add_test(f, out);
 	add_fix_block(f, cfg, id, out);
 	add_materials(f, dir, out);
 	add_table(s, f, out);
+	add_executed(s, f, git_dir, out);
 	add_end(cfg, out);
 }
 
@@ -432,7 +439,7 @@ int report_build(struct store *s, const struct facts *f, const char *git_dir, co
 		mail_header(&head, "X-kperfbot-recipients", cut);
 	}
 	recipients_header(&people, cfg, &head);
-	add_body(s, f, cfg, dir, rep.message_id, &body);
+	add_body(s, f, git_dir, cfg, dir, rep.message_id, &body);
 	buf_addc(&head, '\n');
 	mail_body(&head, buf_str(&body), body.len);
 	rep.text = buf_take(&head);

@@ -67,6 +67,8 @@ int report_build(struct store *s, const struct facts *f, const char *git_dir, co
 		 struct db_report *ret);
 /* Lines of the body that show the comparison block of the two kernels. */
 int report_block(struct store *s, const struct facts *f, struct buf *out);
+/* What both kernels executed, exactly; -ENOENT (nothing added) where they have no profiles. git_dir may be NULL. */
+int report_executed(struct store *s, const struct facts *f, const char *git_dir, struct buf *out);
 /* The script, see report_reproduce_script(). */
 int reproduce_script(struct store *s, const struct facts *f, struct buf *out);
 /* Writes the case's folder: reproduce.sh, job.sh, config. *ret_dir: new string. */
