@@ -468,8 +468,8 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 		c->proof = text;
 		r = look_for_more(e, s, c, &v, &vc);
 		if (r >= 0)
-			r = set_state(e, c, "found", "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g, "
-				      "%zu+%zu boots", c->culprit, 100 * v.effect, 100 * v.lo, 100 * v.hi, v.p, a.n, b.n);
+			r = set_state(e, c, "proving", "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
+				      100 * v.effect, a.n, b.n);
 	} else if (r >= 0) {
 		r = proof_failed(e, c, &v);
 	}
@@ -478,7 +478,7 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 	return MIN(r, 0);
 }
 
-/* 1: built and usable; 0: wait, or the case has been ended. */
+/* 1: built and usable; 0: wait; -ENOEXEC: it will never be, with the reason as message. */
 static int need_build(struct engine *e, const struct scope *s, struct db_case *c, const char *commit)
 {
 	struct db_build b = {0};
@@ -491,34 +491,99 @@ static int need_build(struct engine *e, const struct scope *s, struct db_case *c
 		r = store_task_by_id(e->store, task, &t);
 	if (r >= 0)
 		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
-	if (r == -ENOENT) {
-		bool failed = t.state && (streq(t.state, "failed") || streq(t.state, "cancelled"));
-
-		r = failed ? set_state(e, c, "not-reproduced", "%.12s cannot be built: %s", commit, t.result ? t.result : "") : 0;
-	} else if (r >= 0 && !streq(b.state, "ok")) {
-		set_note(c, "the culprit or its parent does not build, so there is no proof");
-		r = set_state(e, c, "found", "not proven: %.12s does not build", commit);
-	} else if (r >= 0) {
+	if (r == -ENOENT && t.state && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+		r = err_set(-ENOEXEC, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
+	else if (r == -ENOENT)
+		r = 0;
+	else if (r >= 0 && !streq(b.state, "ok"))
+		r = err_set(-ENOEXEC, "%.12s does not build: %s", commit, b.error ? b.error : "see its log");
+	else if (r >= 0)
 		r = 1;
-	}
 	db_task_release(&t);
 	db_build_release(&b);
 	return r;
 }
 
-/* Where instructions can be counted, one more boot of each side does so: for the report only, never for the verdict.
- * Returns 1, or negative. */
-static int count_both(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
+static void proof_set(struct db_case *c, const char *key, struct json_object *value)
 {
-	const struct machine *m = engine_deterministic(s) ? config_machine(e->cfg, s->machine.name) : NULL;
-	const char *const commit[] = {parent, c->culprit};
-	int r = 0;
+	struct json_object *o = json_tokener_parse(c->proof);
 
-	if (!m || s->tcfg.program || machine_profile_check(m) < 0)
-		return 1;
-	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(commit); i++)
-		r = engine_profile_task(e, s, commit[i], PRIO_PROOF - 1, c->id);
-	return r < 0 ? r : 1;
+	json_object_object_add(o, key, value);
+	free(c->proof);
+	c->proof = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
+static char *proof_text(const struct db_case *c, const char *key)
+{
+	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v;
+	char *s = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v) && v
+			  ? xstrdup(json_object_get_string(v)) : NULL;
+
+	json_object_put(o);
+	return s;
+}
+
+/* The last word on a proven case. */
+static int conclude(struct engine *e, struct db_case *c, const char *revert)
+{
+	proof_set(c, "revert", json_object_new_string(revert));
+	return set_state(e, c, "found", "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
+			 c->culprit, 100 * proof_number(c, "effect"), 100 * proof_number(c, "lo"), 100 * proof_number(c, "hi"),
+			 proof_number(c, "p"), revert);
+}
+
+/* Tip against tip with the culprit undone, interleaved. */
+static int measure_revert(struct engine *e, const struct scope *s, struct db_case *c, const char *revert, usec_t since)
+{
+	struct verdict_config vc;
+	struct verdict_result v = {0};
+	struct boots a = {0}, b = {0};
+	char text[300];
+	int r = engine_verdict_config(e, s, c->metric, &vc);
+
+	if (r >= 0)
+		r = engine_boots(e, s, s->cmp.head, c->metric, since, &a);
+	if (r >= 0)
+		r = engine_boots(e, s, revert, c->metric, since, &b);
+	if (r >= 0)
+		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
+	if (r >= 0 && v.verdict == VERDICT_MORE) {
+		r = engine_pair_tasks(e, s, s->cmp.head, revert, MAX(v.more_boots, 1), PRIO_PROOF, c->id);
+		c->boots += MAX(r, 0);
+		r = r < 0 ? r : store_case_put(e->store, c, NULL);
+	} else if (r >= 0) {
+		snprintf(text, sizeof(text), "undone on top of %.10s: %+.3f%%, 95%% interval %+.3f%% to %+.3f%%, %zu+%zu boots%s",
+			 s->cmp.head, 100 * v.effect, 100 * v.lo, 100 * v.hi, a.n, b.n,
+			 v.verdict != VERDICT_DIFFERENT ? " (no change shown: something else in the range hides it)" :
+			 (v.effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)" : "");
+		r = conclude(e, c, text);
+	}
+	boots_release(&a);
+	boots_release(&b);
+	return MIN(r, 0);
+}
+
+static int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c)
+{
+	_cleanup_free_ char *revert = proof_text(c, "revert_commit"), *made = NULL;
+	double since = proof_number(c, "revert_since");
+	int r;
+
+	if (!revert) {
+		if (streq(c->culprit, s->cmp.head))
+			return conclude(e, c, "it is the tip itself: undone, that is its parent");
+		r = tree_revert(s->git_dir, c->culprit, s->cmp.head, &made);
+		if (r < 0)
+			return conclude(e, c, err_msg());
+		proof_set(c, "revert_commit", json_object_new_string(made));
+		proof_set(c, "revert_since", json_object_new_int64(now_usec()));
+		return set_state(e, c, "proving", "undoing %.12s on top of %.12s as %.12s", c->culprit, s->cmp.head, made);
+	}
+	r = need_build(e, s, c, revert);
+	if (r == -ENOEXEC)
+		return conclude(e, c, err_msg());
+	return r > 0 ? measure_revert(e, s, c, revert, since) : r;
 }
 
 static int prove(struct engine *e, const struct scope *s, struct db_case *c)
@@ -531,13 +596,19 @@ static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 		json_object_put(o);
 		return start_proof(e, s, c, c->culprit);
 	}
+	if (isfinite(proof_number(c, "effect"))) {
+		json_object_put(o);
+		return prove_by_revert(e, s, c);
+	}
 	r = need_build(e, s, c, json_object_get_string(p));
 	if (r > 0)
 		r = need_build(e, s, c, c->culprit);
-	if (r > 0)
-		r = count_both(e, s, c, json_object_get_string(p));
-	if (r > 0)
+	if (r == -ENOEXEC) {
+		set_note(c, "the culprit or its parent does not build, so there is no proof");
+		r = set_state(e, c, "found", "not proven: %s", err_msg());
+	} else if (r > 0) {
 		r = prove_with(e, s, c, json_object_get_string(p), json_object_get_int64(t));
+	}
 	json_object_put(o);
 	return MIN(r, 0);
 }

@@ -30,6 +30,9 @@ void commit_info_release(struct commit_info *c);
 int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret);
 /* Paths that the commit changes against its first parent. */
 int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret);
+/* Makes a commit in the mirror that undoes bad on top of tip (merges: against their first parent); the same two give the
+ * same id. -ENOTSUP where that conflicts. */
+int tree_revert(const char *git_dir, const char *bad, const char *tip, char **ret_oid);
 /* Content of a file at a commit; -ENOENT where there is none. */
 int tree_file_at(const char *git_dir, const char *oid, const char *path, struct buf *ret);
 
