@@ -5,6 +5,7 @@
  */
 JOB_PROGRAM(command)
 JOB_PROGRAM(stress_ng)
+JOB_PROGRAM(xdp_bench)
 JOB_MONITOR(perf_stat)
 JOB_MONITOR(time)
 JOB_MONITOR(vmstat)

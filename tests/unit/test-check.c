@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The checks of a test's validity, and how they are kept and counted. */
 #include "jobs/check.h"
+#include "jobs/expand.h"
 #include "lib/fs.h"
 #include "tests/tap.h"
 
@@ -165,6 +166,76 @@ static void test_counters(void)
 	FRESH;
 }
 
+static void load(const char *text, struct job_list *l)
+{
+	if (!ok(job_load_text("x.yaml", text, strlen(text), NULL, l) == 0, "a job"))
+		printf("# %s\n", err_msg());
+}
+
+/* Multiplexed and never counted events, as perf stat tells of them. */
+static void test_perf_stat(void)
+{
+	_cleanup_buf_ struct buf b = {0};
+	struct metric_set m = {0};
+	struct job_list l = {0};
+	struct parse_ctx c = {.out = &m, .verdict = "ok", .checks = &checks};
+
+	load("stress-ng: {test: sockfd}\n", &l);
+	c.job = l.v;
+	is_int(fs_read("tests/fixtures/jobs/perf-stat-hw.txt", 0, &b), 0, "perf stat's output");
+	is_int(monitor_find("perf-stat")->parse(&c, buf_str(&b), b.len), 0, "parses");
+	is_str(verdict("counters"), "unknown", "%s", evidence("counters"));
+	ok(strstr(evidence("counters"), "1 of 6 events were never counted, as 'node-load-misses'") != NULL, "which one");
+	metric_set_release(&m);
+	job_list_release(&l);
+	FRESH;
+}
+
+static void put(const char *dir, const char *name, const char *from)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+
+	is_int(from ? fs_copy(from, path) : fs_write_atomic(path, "", 0), 0, "%s", name);
+}
+
+/* A whole result folder: what a failed check does to a run that ended well. */
+static void test_untrusted(void)
+{
+	char dir[] = "/tmp/kpb-test-check.XXXXXX";
+	const struct run_facts facts = {.nr_cpu = 3};
+	struct metric_set m = {0}, again = {0};
+	struct job_list l = {0};
+	const char *what = NULL;
+	char *cause = NULL;
+
+	load("runtime: 10s\nmonitors: []\nxdp-bench: {mode: redirect-cpu}\n", &l);
+	if (!ok(mkdtemp(dir) != NULL, "a folder"))
+		return;
+	put(dir, "started", NULL);
+	put(dir, "xdp-bench", "tests/fixtures/xdp-bench/guest-redirect-cpu.txt");
+	is_int(job_parse_checked(l.v, dir, &facts, &m, &checks, &what, &cause), 0, "it is read");
+	is_str(what, "untrusted", "packets were dropped at the queue");
+	ok(cause && startswith(cause, "errors: 691 of 47384 pkt/s dropped at the full queue"), "and says why: %s", cause ? cause : "");
+	ok(metric_set_get(&m, "xdp-bench.rx_pps") != NULL, "its values are kept");
+	is_str(verdict("errors"), "fail", "with the check");
+	is_str(verdict("generator"), "pass", "and the others");
+	free(cause);
+	is_int(job_parse(l.v, dir, &facts, &again, &what, &cause), 0, "without asking for the checks");
+	is_str(what, "untrusted", "the verdict is the same");
+	free(cause);
+	metric_set_release(&m);
+	metric_set_release(&again);
+	FRESH;
+	put(dir, "xdp-bench", "tests/fixtures/xdp-bench/131-redirect-nopeer-e.txt");
+	is_int(job_parse_checked(l.v, dir, &facts, &m, &checks, &what, &cause), 0, "a run without an end");
+	ok(streq(what, "failed") && m.n == 0, "has no values to keep");
+	free(cause);
+	metric_set_release(&m);
+	job_list_release(&l);
+	fs_rm_rf(dir);
+	FRESH;
+}
+
 int main(void)
 {
 	test_set();
@@ -173,5 +244,7 @@ int main(void)
 	test_generator();
 	test_cpus();
 	test_counters();
+	test_perf_stat();
+	test_untrusted();
 	return tap_done();
 }

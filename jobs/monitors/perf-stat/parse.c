@@ -15,6 +15,7 @@
  *
  * <not supported> and <not counted> are no values; so is what ran less than a tenth of the time (multiplexed).
  */
+#include "jobs/check.h"
 #include "jobs/program.h"
 #include "jobs/text.h"
 
@@ -25,6 +26,7 @@ struct perf_interval { double end, v[MAX_EVENTS]; size_t rows; };
 struct perf {
 	char event[MAX_EVENTS][48];
 	size_t n_events;
+	double running[MAX_EVENTS], asked[MAX_EVENTS];  /* per cent, summed; intervals in which it was asked for */
 	struct perf_interval *iv;
 	size_t n, cap;
 };
@@ -107,10 +109,12 @@ static bool read_line(struct perf *p, char *line)
 	if (!iv || e < 0)
 		return false;
 	iv->rows++;
+	p->asked[e] += strcmp(f[1], "<not supported>") != 0;
 	if (!strcmp(f[1], "<not supported>") || !strcmp(f[1], "<not counted>"))
 		return true;
 	if (!number(f[1], &value) || !number(f[5], &running))
 		return false;
+	p->running[e] += running;
 	if (running >= 10)
 		iv->v[e] = isnan(iv->v[e]) ? value : iv->v[e] + value;
 	return true;
@@ -205,6 +209,16 @@ static int read_all(struct parse_ctx *c, struct perf *p, const char *text, size_
 	return 0;
 }
 
+static void check(struct parse_ctx *c, const struct perf *p)
+{
+	struct counter_use u = {0};
+
+	for (size_t e = 0; e < p->n_events; e++)
+		if (p->asked[e] > 0)
+			counter_seen(&u, p->event[e], p->running[e] > 0 ? MIN(p->running[e] / p->asked[e] / 100, 1) : NAN);
+	check_counters(c, &u, 0);
+}
+
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct perf p = {0};
@@ -214,6 +228,8 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 		add_event(c, &p, e);
 	for (size_t k = 0; r == 0 && k < ARRAY_SIZE(ratios); k++)
 		add_ratio(c, &p, k);
+	if (r == 0)
+		check(c, &p);
 	free(p.iv);
 	return r;
 }

@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * parse.c - one text with facts ("# key: value") and sections: before and after (counters), stdout and stderr of
+ * xdp-bench, generator (pktgen's results), end. xdp-bench ends with status 0 when told to, also if not one packet got
+ * through: what it printed decides. Each interval is a second; those of the warm-up are left out.
+ */
+#include "jobs/programs/xdp-bench/xdp.h"
+
+enum section { S_FACTS, S_STDOUT, S_STDERR, S_GENERATOR, S_BEFORE, S_AFTER, S_END };
+static const char *const sections[] = {[S_STDOUT] = "stdout", [S_STDERR] = "stderr", [S_GENERATOR] = "generator",
+				       [S_BEFORE] = "before", [S_AFTER] = "after", [S_END] = "end"};
+
+struct output {
+	struct xdp_lines x;
+	struct xdp_counters k;
+	char role[16], rx_driver[32], gen_driver[32], attached[16], last_error[300];
+	double status, speed, rx_cpu, gen_cpu, threads, attached_at, begin; /* NAN: not told */
+	bool ended, chat;               /* chat: last_error is a library's */
+};
+
+/* ---- reading ---- */
+
+/* "receiver: kpbr0 driver veth speed 10000 mode native cpu 1": the word behind key. */
+static const char *fact(char *const *w, size_t n, const char *key)
+{
+	for (size_t i = 0; i + 1 < n; i++)
+		if (!strcmp(w[i], key))
+			return w[i + 1];
+	return "";
+}
+
+static double fact_number(char *const *w, size_t n, const char *key)
+{
+	double v;
+
+	return number(fact(w, n, key), &v) ? v : NAN;
+}
+
+static void read_fact(struct output *o, char *line)
+{
+	char *w[24];
+	size_t n;
+
+	if (startswith(line, "# exit status: ")) {
+		if (!number(line + strlen("# exit status: "), &o->status))
+			o->status = 255;
+		return;
+	}
+	n = split(line, w, ARRAY_SIZE(w));
+	if (n < 3)
+		return;
+	if (!strcmp(w[1], "role:"))
+		metric_word(o->role, sizeof(o->role), w[2]);
+	if (!strcmp(w[1], "receiver:")) {
+		metric_word(o->rx_driver, sizeof(o->rx_driver), fact(w, n, "driver"));
+		metric_word(o->attached, sizeof(o->attached), fact(w, n, "mode"));
+		o->speed = fact_number(w, n, "speed");
+		o->rx_cpu = fact_number(w, n, "cpu");
+	}
+	if (!strcmp(w[1], "times:")) {
+		o->attached_at = fact_number(w, n, "attached");
+		o->begin = fact_number(w, n, "begin");
+	}
+	if (!strcmp(w[1], "generator:")) {
+		metric_word(o->gen_driver, sizeof(o->gen_driver), fact(w, n, "driver"));
+		o->gen_cpu = fact_number(w, n, "cpu");
+		o->threads = fact_number(w, n, "threads");
+	}
+}
+
+static enum section section_of(const char *line, enum section now)
+{
+	for (size_t i = S_STDOUT; startswith(line, "# ---- ") && i < ARRAY_SIZE(sections); i++)
+		if (!strcmp(line + 7, sections[i]))
+			return (enum section)i;
+	return now;
+}
+
+/* The last line that says something; what the libraries chat is taken only where nothing else is said. */
+static void note_error(struct output *o, const char *line)
+{
+	bool chat = startswith(line, "libbpf:") || startswith(line, "libxdp:") || startswith(line, "Cannot proceed");
+
+	if (*line && (!chat || !*o->last_error || o->chat)) {
+		snprintf(o->last_error, sizeof(o->last_error), "%.299s", line);
+		o->chat = chat;
+	}
+}
+
+/* Line k ends k seconds after the start. The line in which the measured part begins is not of it. */
+static void set_window(struct output *o)
+{
+	double passed = o->begin - o->attached_at;
+
+	if (passed >= 0 && passed < MAX_RATES)
+		o->x.skip = (size_t)ceil(passed);
+}
+
+static void read_all(struct output *o, const char *text, size_t len)
+{
+	struct lines it = {.text = text, .len = len};
+	enum section s = S_FACTS;
+
+	while (next_line(&it)) {
+		if (!it.ended) /* cut off: half a number is no number */
+			break;
+		if (it.line[0] == '#') {
+			s = section_of(it.line, s);
+			o->ended |= s == S_END;
+			read_fact(o, it.line);
+			set_window(o);
+		} else if (s == S_STDOUT) {
+			xdp_line(&o->x, it.line);
+		} else if (s == S_STDERR) {
+			note_error(o, it.line + strspn(it.line, " \t"));
+		} else if (s == S_GENERATOR) {
+			xdp_generator_line(&o->k, it.line);
+		} else if (s == S_BEFORE || s == S_AFTER) {
+			xdp_counter_line(&o->k, s == S_AFTER, it.line);
+		}
+	}
+}
+
+/* ---- can it be used? ---- */
+
+static bool transmits(const char *mode) { return streq(mode, "redirect") || streq(mode, "redirect-map") || streq(mode, "redirect-multi"); }
+
+static double at_least_0(double v) { return v > 0 ? v : 0; }
+
+static int check_ran(struct parse_ctx *c, const struct output *o, const char *mode)
+{
+	const struct xdp_lines *x = &o->x;
+	double rx = xdp_mean(x, X_RX), failed = at_least_0(xdp_mean(x, X_REDIRECT_ERR)) + at_least_0(xdp_mean(x, X_XMIT_ERR)) +
+						at_least_0(xdp_mean(x, X_EXCEPTION));
+
+	if (o->status > 0)
+		return parse_fail(c, x->seen ? "failed" : "incomplete", "xdp-bench ended with status %g%s%s", o->status,
+				  *o->last_error ? ": " : "", o->last_error);
+	if (!o->ended)
+		return parse_fail(c, "failed", "the output is cut off");
+	if (!x->seen)
+		return parse_fail(c, "incomplete", "xdp-bench measured nothing%s%s", *o->last_error ? ": " : "", o->last_error);
+	if (x->used + 1 + x->want / 10 < x->want || !x->used)
+		return parse_fail(c, "failed", "xdp-bench printed %zu intervals, %zu of the warm-up and %zu were wanted", x->seen, x->skip,
+				  x->want);
+	if (!(rx > 0))
+		return parse_fail(c, "failed", "xdp-bench ended with status 0, but no packet arrived%s%s", *o->k.trouble ? "; pktgen: " : "",
+				  o->k.trouble);
+	if (!x->finished)
+		return parse_fail(c, "failed", "xdp-bench printed no totals: it did not end by itself");
+	if (transmits(mode) && !(xdp_mean(x, X_XMIT) > 0))
+		return parse_fail(c, "failed", "xdp-bench ended with status 0, but sent nothing on: %.0f pkt/s received, %.0f errors/s%s%s%s", rx,
+				  xdp_mean(x, X_ERR), *x->why ? " (" : "", x->why, *x->why ? ")" : "");
+	if (failed > rx / 2)
+		return parse_fail(c, "failed", "xdp-bench ended with status 0, but most packets failed: %.0f pkt/s received, %.0f errors/s%s%s%s",
+				  rx, failed, *x->why ? " (" : "", x->why, *x->why ? ")" : "");
+	return 0;
+}
+
+/* ---- was it valid? ---- */
+
+/* Packets that should have been worked on and were not. In drop mode dropping is the work. */
+static void check_errors(struct parse_ctx *c, const struct output *o, const char *mode)
+{
+	static const struct { enum xdp_figure f; const char *what; } kinds[] = {
+		{X_RX_ERROR, "receive errors"}, {X_REDIRECT_ERR, "redirect errors"}, {X_EXCEPTION, "XDP exceptions"},
+		{X_ENQUEUE_DROP, "dropped at the full queue to the other CPU"},
+		{X_KTHREAD_DROP, "dropped by the other CPU"}, {X_XMIT_DROP, "dropped by the sending device"},
+		{X_XMIT_ERR, "refused by the sending device"},
+	};
+	double rx = xdp_mean(&o->x, X_RX), worst = xdp_receiver_rate(&o->k, "rx_queue_*_xdp_tx_errors");
+	const char *what = "could not be sent back";
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
+		if (xdp_mean(&o->x, kinds[i].f) > at_least_0(worst)) {
+			worst = xdp_mean(&o->x, kinds[i].f);
+			what = kinds[i].what;
+		}
+	if (!(worst > 0) && streq(mode, "pass") == false && !o->x.n[X_RX_ERROR] && !o->x.n[X_ERR])
+		check_say(c, "errors", CHECK_UNKNOWN, "xdp-bench printed no error rates");
+	else
+		check_say(c, "errors", worst > 0.001 * rx ? CHECK_FAIL : CHECK_PASS, "%.0f of %.0f pkt/s %s", at_least_0(worst), rx,
+			  worst > 0 ? what : "lost or failed");
+}
+
+static int busiest(const double *sum)
+{
+	int best = -1;
+
+	for (int i = 0; i < CHECK_MAX_CPUS; i++)
+		if (sum[i] > (best < 0 ? 0 : sum[best]))
+			best = i;
+	return best;
+}
+
+static void add_cpu(const struct output *o, const char *what, int cpu, struct buf *out)
+{
+	double soft, busy = o->k.cpus ? cpu_busy(o->k.cpus, cpu, &soft) : NAN;
+
+	if (cpu < 0)
+		return;
+	buf_addf(out, "%s%s CPU %d", out->len ? ", " : "", what, cpu);
+	if (isfinite(busy))
+		buf_addf(out, " (%.0f%% busy, %.0f%% in softirqs%s)", 100 * busy, 100 * soft, busy > 0.95 ? ": saturated" : "");
+}
+
+static bool generates_on(const struct output *o, int cpu)
+{
+	return cpu >= 0 && cpu >= o->gen_cpu && cpu < o->gen_cpu + o->threads;
+}
+
+static void check_placement(struct parse_ctx *c, const struct output *o)
+{
+	const struct xdp_lines *x = &o->x;
+	int rx = busiest(x->cpu_rx), remote = busiest(x->cpu_kthread);
+	double same = 0, all = 0;
+	_cleanup_buf_ struct buf t = {0};
+
+	add_cpu(o, "received on", rx, &t);
+	add_cpu(o, "redirected to", remote, &t);
+	add_cpu(o, "sent from", isnan(o->gen_cpu) ? -1 : (int)MIN(o->gen_cpu, CHECK_MAX_CPUS), &t);
+	for (size_t i = 0; i < x->n_pairs; i++) {
+		all += x->pair[i].sum;
+		same += x->pair[i].from == x->pair[i].to ? x->pair[i].sum : 0;
+	}
+	if (rx < 0)
+		check_say(c, "placement", CHECK_UNKNOWN, "xdp-bench printed no rates by CPU%s%s", t.len ? "; " : "", buf_str(&t));
+	else if (same > 0.01 * all)
+		check_say(c, "placement", CHECK_FAIL, "%.0f%% of the packets went to the CPU that received them; %s", 100 * same / all,
+			  buf_str(&t));
+	else if (isfinite(o->rx_cpu) && rx != o->rx_cpu)
+		check_say(c, "placement", CHECK_FAIL, "%s, not CPU %g as wanted", buf_str(&t), o->rx_cpu);
+	else if (remote >= 0 && generates_on(o, remote))
+		check_say(c, "placement", CHECK_FAIL, "the CPU redirected to also generates; %s", buf_str(&t));
+	else
+		check_say(c, "placement", generates_on(o, rx) ? CHECK_UNKNOWN : CHECK_PASS, "%s%s", buf_str(&t),
+			  generates_on(o, rx) ? ": too few CPUs to part them" : "");
+}
+
+/* The driver's own count of packets that met XDP, against what xdp-bench says. */
+static void check_cross(struct parse_ctx *c, const struct output *o)
+{
+	double counted = xdp_receiver_rate(&o->k, "rx_queue_*_xdp_packets"), rx = xdp_mean(&o->x, X_RX);
+
+	if (isnan(counted))
+		counted = xdp_receiver_rate(&o->k, "rx_xdp_packets");
+	if (isnan(counted))
+		check_say(c, "cross-check", CHECK_UNKNOWN, "driver '%s' does not count XDP packets", o->rx_driver);
+	else
+		check_say(c, "cross-check", fabs(counted / rx - 1) <= 0.05 ? CHECK_PASS : CHECK_FAIL,
+			  "the driver counted %.0f pkt/s, xdp-bench %.0f (%+.1f%%)", counted, rx, 100 * (counted / rx - 1));
+}
+
+static void check_all(struct parse_ctx *c, const struct output *o, const char *mode, double frame)
+{
+	double refused, sent = xdp_sent(&o->k, &refused), rx = xdp_mean(&o->x, X_RX);
+	static const struct cpu_use none;
+
+	check_generator(c, sent, refused, rx, streq(o->gen_driver, "veth"), generates_on(o, busiest(o->x.cpu_rx)));
+	if (*o->k.trouble)
+		check_say(c, "generator", CHECK_FAIL, "pktgen: %s", o->k.trouble);
+	check_line_rate(c, o->rx_driver, o->speed, frame, MAX(rx, at_least_0(sent)));
+	check_placement(c, o);
+	check_steady(c, o->x.rate, o->x.used, "pkt/s");
+	check_errors(c, o, mode);
+	check_cross(c, o);
+	check_interference(c, o->k.cpus ? o->k.cpus : &none);
+}
+
+static int generator_only(struct parse_ctx *c, const struct output *o)
+{
+	double refused, sent = xdp_sent(&o->k, &refused);
+
+	if (!o->ended)
+		return parse_fail(c, "failed", "the output is cut off");
+	if (*o->k.trouble || !(sent > 0))
+		return parse_fail(c, "failed", "the generator sent nothing%s%s", *o->k.trouble ? ": " : "", o->k.trouble);
+	xdp_add_counters(c, &o->k);
+	return 0;
+}
+
+static double seconds_of(const struct parse_ctx *c, const struct program_def *d, const char *key)
+{
+	double v = 0;
+
+	(void)parse_seconds(job_value(c->job, d, key), &v);
+	return v;
+}
+
+static int judge(struct parse_ctx *c, struct output *o, const struct program_def *d)
+{
+	const char *mode = job_value(c->job, d, "mode"), *want = job_value(c->job, d, "xdp_mode");
+	double frame = 60;
+	int r;
+
+	if (streq(o->role, "generator"))
+		return generator_only(c, o);
+	r = check_ran(c, o, mode);
+	if (r < 0)
+		return r;
+	if (*o->attached && strcmp(o->attached, want))
+		return parse_fail(c, "failed", "the program was attached in %s mode, not in %s mode", o->attached, want);
+	(void)number(job_value(c->job, d, "pkt_size"), &frame);
+	xdp_add_metrics(c, &o->x);
+	xdp_add_counters(c, &o->k);
+	check_all(c, o, mode, frame);
+	return 0;
+}
+
+static int parse(struct parse_ctx *c, const char *text, size_t len)
+{
+	struct output *o = xcalloc(1, sizeof(*o));
+	const struct program_def *d;
+	int r = program_def_get("xdp-bench", &d);
+
+	if (r == 0) {
+		o->status = o->speed = o->rx_cpu = o->gen_cpu = o->threads = o->attached_at = o->begin = NAN;
+		o->x.skip = (size_t)seconds_of(c, d, "warmup");
+		o->x.want = (size_t)seconds_of(c, d, "runtime");
+		read_all(o, text, len);
+		r = judge(c, o, d);
+	}
+	xdp_lines_release(&o->x);
+	xdp_counters_release(&o->k);
+	free(o);
+	return r;
+}
+
+const struct program_ops program_xdp_bench = {.name = "xdp-bench", .parse = parse, .file = "xdp-bench"};

@@ -1,0 +1,376 @@
+# xdp-bench runs in the initial network namespace ("ip netns exec" would hide /sys/fs/bpf), the generator and what
+# packets are redirected to in namespaces of their own, joined by veth pairs; with nic= on real devices instead.
+# Everything is started before the measured part and stopped after it.
+xdp_rx=kpbr0 xdp_gen=kpbg0 xdp_out=kpbr1 xdp_sink=kpbs0
+xdp_marker=/run/kperfbot-xdp-bench
+xdp_pid='' xdp_gen_pid='' xdp_status='' xdp_bpffs=''
+
+in_gen() {
+	if [ -n "$nic$generator_nic" ]; then "$@"; else ip netns exec kpb-gen "$@"; fi
+}
+
+# Gone, or a zombie that nobody has waited for yet.
+xdp_ended() {
+	[ ! -d "/proc/$1" ] || grep -q '^State:.Z' "/proc/$1/status" 2>/dev/null
+}
+
+# What the tool said last, rather than what its libraries did.
+xdp_last_line() {
+	xdp_words=$(grep -v -e '^ *$' -e '^ *Duration' -e 'Cannot proceed' -e '^ *libbpf:' -e '^ *libxdp:' "$1" 2>/dev/null | tail -n 1)
+	[ -n "$xdp_words" ] || xdp_words=$(tail -n 1 "$1" 2>/dev/null)
+	echo "$xdp_words"
+}
+
+# What a run that was killed left behind: it cannot have done so itself. A program on a real NIC is only taken off where
+# the marker says that it is ours.
+xdp_leftovers() {
+	if [ -e "$xdp_marker" ]; then
+		read -r xdp_old <"$xdp_marker" || :
+		ip link set dev "$xdp_old" xdp off 2>/dev/null
+		ip link set dev "$xdp_old" xdpgeneric off 2>/dev/null
+		pidof xdp-bench >/dev/null 2>&1 || rm -f /run/xdp-bench.lck
+		rm -f "$xdp_marker"
+	fi
+	for xdp_dev in kpbr0 kpbr1; do
+		[ ! -e "/sys/class/net/$xdp_dev" ] || ip link del "$xdp_dev"
+	done
+	for xdp_dev in kpb-gen kpb-sink; do
+		[ ! -e "/run/netns/$xdp_dev" ] || ip netns del "$xdp_dev"
+	done
+}
+
+# xdp_pair OURS THEIRS NAMESPACE NUMBER
+xdp_pair() {
+	modprobe veth 2>/dev/null || :
+	xdp_said=$(ip netns add "$3" 2>&1) || die "cannot make a network namespace: $xdp_said"
+	xdp_said=$(ip link add "$1" address "02:00:00:00:0$4:01" numrxqueues 1 numtxqueues 1 type veth peer name "$2" \
+		address "02:00:00:00:0$4:02" numrxqueues 1 numtxqueues 1 netns "$3" 2>&1) ||
+		die "cannot make a veth pair (CONFIG_VETH): $xdp_said"
+	# no packets but the generator's
+	[ ! -e "/proc/sys/net/ipv6/conf/$1" ] || echo 1 >"/proc/sys/net/ipv6/conf/$1/disable_ipv6"
+	ip netns exec "$3" sh -c "[ ! -e /proc/sys/net/ipv6/conf/$2 ] || echo 1 >/proc/sys/net/ipv6/conf/$2/disable_ipv6"
+	ip link set "$1" up || die "cannot set $1 up"
+	ip netns exec "$3" ip link set "$2" up || die "cannot set $2 up"
+}
+
+# A veth takes redirected packets only where its other end does NAPI.
+xdp_napi_on() {
+	xdp_said=$(ip netns exec "$1" ethtool -K "$2" gro on 2>&1) || die "cannot turn GRO on for $2: $xdp_said"
+}
+
+xdp_devices() {
+	if [ -z "$nic$generator_nic" ]; then
+		[ "$role" = both ] || die "role $role needs nic or generator_nic: the devices that join the two machines"
+		xdp_pair kpbr0 kpbg0 kpb-gen 1
+		[ "$mode" != tx ] || xdp_napi_on kpb-gen kpbg0
+		case $mode-$remote_action in
+		redirect-cpu-redirect | redirect-[dp]* | redirect-map-* | redirect-multi-*)
+			xdp_pair kpbr1 kpbs0 kpb-sink 2
+			xdp_napi_on kpb-sink kpbs0
+			;;
+		esac
+		dst_mac=02:00:00:00:01:01
+		return
+	fi
+	xdp_rx=$nic xdp_gen=$generator_nic xdp_out=$target_nic
+	[ "$role" = generator ] || [ -e "/sys/class/net/$nic" ] || die "no network device '$nic' to receive on"
+	[ "$role" = receiver ] || [ -e "/sys/class/net/$generator_nic" ] || die "no network device '$generator_nic' to send from"
+	[ "$role" = generator ] || [ -n "$dst_mac" ] || dst_mac=$(cat "/sys/class/net/$nic/address")
+	[ "$role" != generator ] || [ -n "$dst_mac" ] || die "role generator needs dst_mac, the receiver's address"
+	case $mode in redirect | redirect-map | redirect-multi)
+		[ -e "/sys/class/net/$target_nic" ] || [ "$role" = generator ] || die "mode $mode needs target_nic, not '$target_nic'" ;;
+	esac
+	if [ "$role" != generator ] && ip link show dev "$nic" | grep -q 'xdp'; then
+		die "$nic has an XDP program already: ip link set dev $nic xdp off"
+	fi
+}
+
+# Each one gets a CPU of its own where there are enough: first those that send, then receiving, then redirect-cpu's.
+xdp_cpus() {
+	xdp_online=$(online_cpus)
+	xdp_threads=$(cpu_part "$threads")
+	xdp_remote=0
+	[ "$mode" != redirect-cpu ] || xdp_remote=1
+	[ "$gen_cpu" != auto ] || gen_cpu=0
+	xdp_free=$((gen_cpu + xdp_threads))
+	if [ "$rx_cpu" = auto ]; then
+		rx_cpu=none
+		if [ -z "$nic$generator_nic" ] && [ "$xdp_mode" = native ] && [ "$xdp_online" -gt $((xdp_free + xdp_remote)) ]; then
+			rx_cpu=$xdp_free
+			xdp_free=$((xdp_free + 1))
+		fi
+	fi
+	if [ "$cpu" = auto ]; then
+		cpu=$xdp_free
+		[ "$cpu" != "$rx_cpu" ] || cpu=$((cpu + 1))
+	fi
+	for xdp_cpu in $((gen_cpu + xdp_threads - 1)) ${rx_cpu#none} $(echo "$cpu" | tr + ' '); do
+		[ "$xdp_cpu" != "$cpu" ] || [ "$xdp_remote" = 1 ] || continue
+		[ "$xdp_cpu" -lt "$xdp_online" ] ||
+			die "$mode with $xdp_threads sending threads needs CPU $xdp_cpu, but there are $xdp_online CPUs"
+	done
+}
+
+program_setup() {
+	need_root
+	need ip ethtool
+	[ "$role" = generator ] || need xdp-bench
+	[ "$generator" = pktgen ] || [ "$role" = receiver ] || need "$generator"
+	seconds=$(to_seconds "$runtime")
+	warmup_seconds=$(to_seconds "$warmup")
+	[ "$seconds" -ge 3 ] || die "runtime '$runtime' is too short: xdp-bench prints once a second, 3s or more is wanted"
+	xdp_leftovers
+	xdp_cpus
+	xdp_devices
+	ulimit -l unlimited 2>/dev/null || :
+	[ "$role" != generator ] || return 0
+	if [ -d /sys/fs/bpf ] && ! grep -q ' /sys/fs/bpf bpf ' /proc/mounts; then
+		mount -t bpf bpf /sys/fs/bpf 2>/dev/null && xdp_bpffs=yes
+	fi
+	set -- "$mode"
+	case $mode in
+	redirect-cpu)
+		for xdp_cpu in $(echo "$cpu" | tr + ' '); do set -- "$@" --cpu "$xdp_cpu"; done
+		set -- "$@" --remote-action "$remote_action" -p "$spread"
+		[ "$remote_action" != redirect ] || set -- "$@" -D "$xdp_out"
+		;;
+	drop | pass | tx) [ -z "$touch" ] || set -- "$@" -p "$touch" ;;
+	esac
+	set -- "$@" -m "$xdp_mode" -e -i 1 "$xdp_rx"
+	case $mode in redirect | redirect-map | redirect-multi) set -- "$@" "$xdp_out" ;; esac
+	xdp_command="$*"
+	xdp_version=$(xdp-bench drop --version 2>&1 | head -n 1)
+}
+
+# ---- the generator ----
+
+# Runs where the sending device is: sh -c "$xdp_pktgen" sh DEVICE FIRST_CPU THREADS BURST
+# shellcheck disable=SC2016 # these are for that shell
+xdp_pktgen='
+pg() {
+	_file=/proc/net/pktgen/$1
+	if ! { echo "$2" >"$_file"; } 2>/dev/null; then
+		echo "pktgen refuses \"$2\" for $1: $(sed -n "s/^Result: //p" "$_file")" >&2
+		exit 1
+	fi
+}
+[ -e /proc/net/pktgen/pgctrl ] || { echo "no packet generator in this kernel (CONFIG_NET_PKTGEN)" >&2; exit 1; }
+echo reset >/proc/net/pktgen/pgctrl
+_cpu=$2
+while [ "$_cpu" -lt $(($2 + $3)) ]; do
+	pg "kpktgend_$_cpu" rem_device_all
+	pg "kpktgend_$_cpu" "add_device $1@$_cpu"
+	for _command in "flag QUEUE_MAP_CPU" "flag NO_TIMESTAMP" "count 0" "pkt_size $pkt_size" "clone_skb $clone_skb" \
+		"delay $delay" "dst_mac $dst_mac" "dst_min 198.18.0.2" "dst_max 198.18.0.2" "src_min 198.18.0.1" "src_max 198.18.0.1" \
+		"udp_src_min 9" "udp_src_max $((9 + flows))" "udp_dst_min 9" "udp_dst_max 9"; do
+		pg "$1@$_cpu" "$_command"
+	done
+	if [ "$xdp_mode" = skb ]; then
+		echo "flag !SHARED" >"/proc/net/pktgen/$1@$_cpu" 2>/dev/null
+		if grep -q "unknown" "/proc/net/pktgen/$1@$_cpu"; then
+			echo "pktgen shares its packets here, and generic XDP panics on those (BUG in pskb_expand_head): kernels before 6.7 cannot; set generator: xdp-trafficgen" >&2
+			exit 1
+		fi
+	fi
+	[ "$4" -le 1 ] || { echo "burst $4" >"/proc/net/pktgen/$1@$_cpu"; } 2>/dev/null || {
+		echo "pktgen burst $4 is refused by $1 (it takes no shared packets, as a veth does not): set burst: 0" >&2
+		exit 1
+	}
+	_cpu=$((_cpu + 1))
+done'
+
+xdp_start_pktgen() {
+	modprobe pktgen 2>/dev/null || :
+	xdp_burst=$burst
+	if [ "$burst" = auto ]; then
+		xdp_burst=32
+		case $(xdp_driver "$xdp_gen" in_gen) in veth | virtio_net | tun) xdp_burst=0 ;; esac
+	fi
+	export pkt_size clone_skb delay dst_mac flows xdp_mode
+	xdp_said=$(in_gen sh -c "$xdp_pktgen" sh "$xdp_gen" "$gen_cpu" "$xdp_threads" "$xdp_burst" 2>&1) ||
+		die "$(echo "$xdp_said" | tail -n 1)"
+	in_gen sh -c 'echo start >/proc/net/pktgen/pgctrl' &
+	xdp_gen_pid=$!
+}
+
+# IPv6 only, one thread, as packets of the XDP kind: their ring is full or not, errors are not counted.
+xdp_start_trafficgen() {
+	xdp_burst=0
+	# shellcheck disable=SC2086
+	in_gen xdp-trafficgen udp -m "$dst_mac" -a fd99:1::2 -A fd99:1::1 -I 1 "$xdp_gen" \
+		>"$RESULT_DIR/generator" 2>&1 &
+	xdp_gen_pid=$!
+	sleep 2
+	if xdp_ended "$xdp_gen_pid"; then die "xdp-trafficgen: $(xdp_last_line "$RESULT_DIR/generator")"; fi
+}
+
+xdp_start_generator() {
+	[ "$role" != receiver ] || return 0
+	if [ "$generator" = pktgen ]; then xdp_start_pktgen; else xdp_start_trafficgen; fi
+}
+
+xdp_stop_generator() {
+	[ -n "$xdp_gen_pid" ] || return 0
+	if [ "$generator" = pktgen ]; then
+		in_gen sh -c 'echo stop >/proc/net/pktgen/pgctrl'
+		wait "$xdp_gen_pid" 2>/dev/null || :
+		# shellcheck disable=SC2016
+		in_gen sh -c 'for _f in /proc/net/pktgen/*@*; do
+			echo "Device: ${_f##*/}"
+			sed -n "/^Result:/,\$p" "$_f"
+		done' >"$RESULT_DIR/generator" 2>&1
+		in_gen sh -c 'echo reset >/proc/net/pktgen/pgctrl'
+	else
+		kill -INT "$xdp_gen_pid" 2>/dev/null
+		wait "$xdp_gen_pid" 2>/dev/null || :
+	fi
+	xdp_gen_pid=
+}
+
+# ---- xdp-bench ----
+
+xdp_start_bench() {
+	echo "$xdp_rx" >"$xdp_marker"
+	# shellcheck disable=SC2086 # made of plain words
+	xdp-bench $xdp_command >"$RESULT_DIR/xdp-bench.out" 2>"$RESULT_DIR/xdp-bench.err" &
+	xdp_pid=$!
+	xdp_tries=0
+	while ! ip link show dev "$xdp_rx" | grep -q 'prog/xdp'; do
+		if xdp_ended "$xdp_pid"; then
+			wait "$xdp_pid" || die "xdp-bench: $(xdp_last_line "$RESULT_DIR/xdp-bench.err")"
+			die "xdp-bench ended at once: $(xdp_last_line "$RESULT_DIR/xdp-bench.out")"
+		fi
+		xdp_tries=$((xdp_tries + 1))
+		[ "$xdp_tries" -le 150 ] || die "xdp-bench attached nothing within 30 s: $(xdp_last_line "$RESULT_DIR/xdp-bench.err")"
+		sleep 0.2 2>/dev/null || sleep 1
+	done
+	xdp_attached_at=$(xdp_uptime)
+	xdp_attached=native
+	! ip link show dev "$xdp_rx" | grep -q 'xdpgeneric' || xdp_attached=skb
+	[ "$xdp_attached" = "$xdp_mode" ] || die "asked for $xdp_mode mode, but the program is attached in $xdp_attached mode"
+	# before 1.5.7 redirect-cpu does not heed -e, but SIGQUIT changes to the long form
+	case $mode,$xdp_version in redirect-cpu,*version\ 1.[0-4].* | redirect-cpu,*version\ 1.5.[0-6]*)
+		sleep 1
+		kill -QUIT "$xdp_pid" ;;
+	esac
+}
+
+# Receiving gets a thread, which can be put on a CPU.
+xdp_pin() {
+	[ "$rx_cpu" != none ] || return 0
+	need taskset
+	{ echo 1 >"/sys/class/net/$xdp_rx/threaded"; } 2>/dev/null || die "no threaded NAPI here: set rx_cpu: none"
+	xdp_pinned=
+	for xdp_proc in /proc/[0-9]*; do
+		read -r xdp_comm <"$xdp_proc/comm" 2>/dev/null || continue
+		case $xdp_comm in "napi/$xdp_rx"*)
+			taskset -p -c "$rx_cpu" "${xdp_proc#/proc/}" >/dev/null || die "cannot put $xdp_comm on CPU $rx_cpu"
+			xdp_pinned=yes ;;
+		esac
+	done
+	[ -n "$xdp_pinned" ] || die "no NAPI thread of $xdp_rx: set rx_cpu: none"
+}
+
+xdp_stop_bench() {
+	[ -n "$xdp_pid" ] || return 0
+	for xdp_signal in INT TERM KILL; do
+		kill "-$xdp_signal" "$xdp_pid" 2>/dev/null
+		xdp_tries=0
+		while [ "$xdp_tries" -lt 100 ] && ! xdp_ended "$xdp_pid"; do
+			sleep 0.1 2>/dev/null || sleep 1
+			xdp_tries=$((xdp_tries + 1))
+		done
+		if xdp_ended "$xdp_pid"; then break; fi
+	done
+	xdp_status=0
+	wait "$xdp_pid" 2>/dev/null || xdp_status=$?
+	xdp_pid=
+}
+
+program_warmup() {
+	if [ "$role" != generator ]; then
+		xdp_start_bench
+		xdp_pin
+	fi
+	xdp_start_generator
+	[ "$warmup_seconds" = 0 ] || sleep "$warmup_seconds"
+	if [ -n "$xdp_pid" ] && xdp_ended "$xdp_pid"; then
+		xdp_stop_bench
+		die "xdp-bench ended early with status $xdp_status: $(xdp_last_line "$RESULT_DIR/xdp-bench.err")"
+	fi
+	if [ -n "$xdp_gen_pid" ] && xdp_ended "$xdp_gen_pid"; then die "the generator stopped by itself"; fi
+}
+
+# ---- what is printed ----
+
+# xdp_driver DEVICE [PREFIX]: "veth"
+xdp_driver() {
+	${2:-} ethtool -i "$1" 2>/dev/null | sed -n 's/^driver: //p'
+}
+
+xdp_uptime() {
+	read -r xdp_now _ </proc/uptime
+	echo "$xdp_now"
+}
+
+# Counters, each with the time they were read at.
+xdp_snapshot() {
+	echo "# ---- $1"
+	if [ -n "$xdp_gen_pid" ]; then
+		if [ "$generator" = pktgen ]; then
+			# shellcheck disable=SC2016
+			in_gen sh -c 'for _f in /proc/net/pktgen/*@*; do
+				read -r _now _ </proc/uptime
+				echo "@ $_now pktgen ${_f##*/}"
+				grep pkts-sofar "$_f"
+			done'
+		fi
+		echo "@ $(xdp_uptime) ethtool generator $xdp_gen"
+		in_gen ethtool -S "$xdp_gen" 2>&1
+	fi
+	if [ "$role" != generator ]; then
+		echo "@ $(xdp_uptime) ethtool receiver $xdp_rx"
+		ethtool -S "$xdp_rx" 2>&1
+	fi
+	echo "@ $(xdp_uptime) stat"
+	grep '^cpu[0-9]' /proc/stat
+}
+
+xdp_facts() {
+	echo "# cmd: xdp-bench $xdp_command"
+	echo "# version: $xdp_version"
+	echo "# role: $role"
+	[ "$role" = generator ] ||
+		echo "# receiver: $xdp_rx driver $(xdp_driver "$xdp_rx") speed $(cat "/sys/class/net/$xdp_rx/speed" 2>/dev/null) mode $xdp_attached cpu $rx_cpu remote $cpu"
+	[ "$role" = receiver ] ||
+		echo "# generator: $xdp_gen driver $(xdp_driver "$xdp_gen" in_gen) cpu $gen_cpu threads $xdp_threads burst $xdp_burst"
+}
+
+program_run() {
+	xdp_facts
+	xdp_snapshot before
+	# 1.3 prints nothing before its end: which lines are of the measured part is told by the time since its start
+	xdp_begin=$(xdp_uptime)
+	timed sleep "$seconds"
+	echo "# times: attached ${xdp_attached_at:-0} begin $xdp_begin end $(xdp_uptime)"
+	xdp_snapshot after
+	xdp_stop_bench
+	xdp_stop_generator
+	echo "# exit status: ${xdp_status:-0}"
+	for xdp_part in stdout stderr generator; do
+		echo "# ---- $xdp_part"
+		case $xdp_part in
+		stdout) cat "$RESULT_DIR/xdp-bench.out" 2>/dev/null ;;
+		stderr) cat "$RESULT_DIR/xdp-bench.err" 2>/dev/null ;;
+		generator) cat "$RESULT_DIR/generator" 2>/dev/null ;;
+		esac
+	done
+	echo "# ---- end"
+}
+
+program_teardown() {
+	xdp_stop_bench
+	xdp_stop_generator
+	[ "$role" = generator ] || xdp_leftovers
+	[ -z "$xdp_bpffs" ] || umount /sys/fs/bpf 2>/dev/null || :
+}
