@@ -91,7 +91,7 @@ perturb_start() {
 	done
 }
 
-# Starts "cat FILE" every so many seconds into $RESULT_DIR/NAME, each sample after a line "uptime: S". Sets $sample_pid.
+# sample_file NAME SECONDS FILE: starts "cat FILE" every so many seconds into $RESULT_DIR/NAME, each sample after a line "uptime: S". Sets $sample_pid.
 sample_file() {
 	(
 		trap 'kill "$_sleep" 2>/dev/null; exit 0' TERM
@@ -106,14 +106,19 @@ sample_file() {
 	sample_pid=$!
 }
 
-# A last sample, so that what was counted covers the whole test.
+# sample_end PID NAME FILE: a last sample, so that what was counted covers the whole test.
 sample_end() {
 	kill -TERM "$1" 2>/dev/null || :
 	wait "$1" 2>/dev/null || :
+	sample_once "$2" "$3"
+}
+
+# sample_once NAME FILE
+sample_once() {
 	{
 		read -r _uptime _ </proc/uptime && echo "uptime: $_uptime"
-		cat "$3"
-	} >>"$RESULT_DIR/$2" 2>&1
+		cat "$2"
+	} >>"$RESULT_DIR/$1" 2>&1
 }
 
 # The command's own name where it is installed or in the root image; else it is compiled from the source in this script.
@@ -145,6 +150,9 @@ net_pair() {
 }
 
 net_pair_remove() {
+	for _pid in $(ip netns pids kpb0 2>/dev/null) $(ip netns pids kpb1 2>/dev/null); do
+		kill -KILL "$_pid" 2>/dev/null || :
+	done
 	ip netns del kpb0 2>/dev/null || :
 	ip netns del kpb1 2>/dev/null || :
 }
@@ -154,6 +162,13 @@ in_net() {
 	_side=$1
 	shift
 	if [ "$_side" = - ]; then "$@"; else ip netns exec "kpb$_side" "$@"; fi
+}
+
+# The same for "net_exec SIDE COMMAND... &": $! is the command's own process.
+net_exec() {
+	_side=$1
+	shift
+	if [ "$_side" = - ]; then exec "$@"; else exec ip netns exec "kpb$_side" "$@"; fi
 }
 
 # ---- the host: what it is and what is set, in $RESULT_DIR/host-facts as "key: value"; what could not be set is a "warning: ..." ----

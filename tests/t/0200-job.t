@@ -28,7 +28,7 @@ assert "stress-ng" in j["packages"] and "perf" in j["programs"]'
 ok $? "job show --json with a value changed"
 
 bad=0
-for job in stress-ng-sockfd stress-ng-sockfd-quick tests/fixtures/jobs/command.yaml; do
+for job in stress-ng-sockfd stress-ng-sockfd-quick stress-ng-sockfd-lkp neper-tcp_rr neper-tcp_stream neper-udp_rr neper-tcp_crr tests/fixtures/jobs/command.yaml; do
 	"$K" job render "$job" >"$T/script" || bad=1
 	for sh in sh dash bash "busybox sh"; do
 		if command -v "${sh%% *}" >/dev/null; then $sh -n "$T/script" || bad=1; fi

@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * neper.h - what one client's output says, whatever the tool: private to this folder. Latencies are of the whole round
+ * trip, in microseconds.
+ */
+#ifndef KPB_JOBS_PROGRAMS_NEPER_H
+#define KPB_JOBS_PROGRAMS_NEPER_H
+#include "jobs/program.h"
+#include "jobs/text.h"
+
+/* One section of the file: "### kperfbot ENGINE TEST SIDE", its output, "### stderr", its messages, "### rc=N". */
+struct part { const char *s; size_t len; };
+struct section { char engine[32], test[32], side[32]; struct part out, err; long status; };
+
+#define MAX_FIGURES 64
+struct figure { char name[48], unit[16]; double sum; size_t n; int direction; bool mean; };
+struct figures { struct figure v[MAX_FIGURES]; size_t n; double shortest; /* measured seconds of the shortest client */ };
+
+/* Adds a value to what other clients gave: latencies are averaged, counts and rates summed. */
+void figure_add(struct figures *f, const char *name, double v, const char *unit, int direction, bool mean);
+bool figure_get(const struct figures *f, const char *name, double *ret);
+/* "99.900" and so on as latency_p99.9 */
+void figure_percentile(struct figures *f, const char *percent, double us);
+
+/* Read one client. -EBADMSG after parse_fail(). */
+int netperf_client(struct parse_ctx *c, const struct section *s, struct figures *f);
+int iperf3_client(struct parse_ctx *c, const struct section *s, struct figures *f);
+int sockperf_client(struct parse_ctx *c, const struct section *s, struct figures *f);
+int qperf_client(struct parse_ctx *c, const struct section *s, struct figures *f);
+
+#endif

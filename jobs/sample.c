@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "jobs/sample.h"
+
+#define MAX_SERIES 100000
+
+static const char *line_end(const struct proc_samples *it, size_t pos)
+{
+	return pos < it->len ? memchr(it->text + pos, '\n', it->len - pos) : NULL;
+}
+
+static bool uptime_line(const struct proc_samples *it, size_t pos, const char *end, double *ret)
+{
+	static const char label[] = "uptime: ";
+	size_t n = end ? (size_t)(end - it->text) - pos : 0;
+	char word[32];
+
+	if (n <= sizeof(label) - 1 || n >= sizeof(word) + sizeof(label) - 1 || memcmp(it->text + pos, label, sizeof(label) - 1))
+		return false;
+	n -= sizeof(label) - 1;
+	memcpy(word, it->text + pos + sizeof(label) - 1, n);
+	word[n] = 0;
+	return number(word, ret);
+}
+
+bool next_sample(struct proc_samples *it, struct proc_sample *ret)
+{
+	const char *end;
+	bool inside = false;
+
+	*ret = (struct proc_sample){0};
+	while ((end = line_end(it, it->pos))) {
+		double uptime;
+
+		if (uptime_line(it, it->pos, end, &uptime)) {
+			if (inside && ret->len)
+				return true;
+			inside = true;
+			*ret = (struct proc_sample){.s = end + 1, .uptime = uptime};
+		} else if (inside) {
+			ret->len = (size_t)(end + 1 - ret->s);
+		}
+		it->pos = (size_t)(end + 1 - it->text);
+	}
+	return inside && ret->len;
+}
+
+static uint32_t hash_of(const char *s)
+{
+	uint32_t h = 2166136261u; /* FNV-1a */
+
+	for (; *s; s++)
+		h = (h ^ (unsigned char)*s) * 16777619u;
+	return h;
+}
+
+static void grow_hash(struct series *l)
+{
+	free(l->hash);
+	l->n_hash = l->n_hash ? 4 * l->n_hash : 1024;
+	l->hash = xcalloc(l->n_hash, sizeof(*l->hash));
+	for (size_t i = 0; i < l->n; i++) {
+		size_t k = hash_of(l->v[i].name) % l->n_hash;
+
+		while (l->hash[k])
+			k = (k + 1) % l->n_hash;
+		l->hash[k] = (uint32_t)i + 1;
+	}
+}
+
+void series_add(struct series *l, const char *name, double v)
+{
+	struct serie *s;
+	size_t k;
+
+	if (!isfinite(v) || fabs(v) > 1e18 || !*name)
+		return;
+	if (2 * l->n >= l->n_hash)
+		grow_hash(l);
+	for (k = hash_of(name) % l->n_hash; l->hash[k] && strcmp(l->v[l->hash[k] - 1].name, name);)
+		k = (k + 1) % l->n_hash;
+	if (!l->hash[k]) {
+		if (l->n == MAX_SERIES)
+			return;
+		GROW(l->v, l->n, l->cap);
+		l->v[l->n] = (struct serie){.name = xstrdup(name), .first = v, .last = v, .max = v};
+		l->hash[k] = (uint32_t)++l->n;
+	}
+	s = &l->v[l->hash[k] - 1];
+	s->fell |= v < s->last;
+	s->last = v;
+	s->max = MAX(s->max, v);
+	s->sum += v;
+	s->n++;
+}
+
+void series_release(struct series *l)
+{
+	for (size_t i = 0; i < l->n; i++)
+		free(l->v[i].name);
+	free(l->v);
+	free(l->hash);
+	*l = (struct series){0};
+}
+
+void serie_store(struct parse_ctx *c, const char *prefix, const struct serie *s, size_t n, bool counter, const char *unit)
+{
+	_cleanup_free_ char *name = xasprintf("%s.%s", prefix, s->name);
+
+	if (s->n != n || (counter && (s->fell || n < 2)))
+		return;
+	metric_set_add(c->out, name, counter ? s->last - s->first : s->sum / (double)s->n, unit, 0, false);
+}
+
+int no_samples(struct parse_ctx *c, const char *monitor, const char *text, size_t len)
+{
+	struct lines it = {.text = text, .len = len};
+	char last[LINE_MAX_BYTES] = "";
+
+	while (next_line(&it))
+		if (it.line[strspn(it.line, " \t")])
+			memcpy(last, it.line, sizeof(last));
+	return parse_fail(c, "incomplete", "%s gave fewer than two samples%s%s", monitor, *last ? ": " : "", last);
+}

@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * sample.h - files that sample_file of prelude.sh writes: a kernel file again and again, each time after a line
+ * "uptime: S". Counters become what was counted between the first and the last sample, gauges the mean over the samples.
+ *
+ *	struct proc_samples it = {.text = text, .len = len};
+ *	while (next_sample(&it, &s)) ...
+ */
+#ifndef KPB_JOBS_SAMPLE_H
+#define KPB_JOBS_SAMPLE_H
+#include "jobs/job.h"
+#include "jobs/text.h"
+
+struct proc_sample { const char *s; size_t len; double uptime; };
+struct proc_samples { const char *text; size_t len, pos; };
+/* Only samples with text in them, whose last line has its end. */
+bool next_sample(struct proc_samples *it, struct proc_sample *ret);
+
+/* A number of each sample, by name. Looking up is by hash: there may be thousands. */
+struct serie { char *name; double first, last, sum, max; size_t n; bool fell; };
+struct series { struct serie *v; size_t n, cap; uint32_t *hash; size_t n_hash; };
+void series_add(struct series *l, const char *name, double v);
+void series_release(struct series *l);
+#define _cleanup_series_ _cleanup_(series_release)
+/* Adds NAME as PREFIX.NAME: last - first, left out where it ever fell; or the mean. n: samples there were: a serie that
+ * was not in all of them is left out. */
+void serie_store(struct parse_ctx *c, const char *prefix, const struct serie *s, size_t n, bool counter, const char *unit);
+/* "NAME gave no samples", with its last line. */
+int no_samples(struct parse_ctx *c, const char *monitor, const char *text, size_t len);
+/* /proc/interrupts and /proc/softirqs: a line of CPUs, then a name, a count for each CPU and perhaps a description. Stores
+ * PREFIX.NAME, the sum, and up to 16 CPUs PREFIX.CPUn.NAME: what was counted between the first and the last sample. */
+int store_cpu_table(struct parse_ctx *c, const char *prefix, const char *text, size_t len);
+
+#endif
