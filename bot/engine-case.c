@@ -162,7 +162,7 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 		   struct search *search)
 {
 	struct boots b = {0};
-	int r = engine_boots(e, s, f->range.oid[i], c->metric, 0, &b);
+	int r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.created, &b);
 	size_t bad, good;
 
 	for (size_t k = 0; r >= 0 && k < b.n; k++) {
@@ -671,9 +671,14 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 	if (engine_has_active(e, c->comparison, c->id))
 		return 0;
 	r = engine_scope(e, c->comparison, &s);
+	if (r >= 0)
+		r = engine_same_epoch(&s);
 	if (r < 0)
 		return r;
-	if (streq(c->state, "suspected") || streq(c->state, "confirmed"))
+	if (r == 0) {
+		set_note(c, "the configuration or the toolchain has changed meanwhile");
+		r = set_state(e, c, "not-reproduced", "the configuration or the toolchain has changed meanwhile");
+	} else if (streq(c->state, "suspected") || streq(c->state, "confirmed"))
 		r = set_state(e, c, "bisecting", "%.12s..%.12s", s.cmp.base, s.cmp.head);
 	else if (streq(c->state, "proving"))
 		r = prove(e, &s, c);

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine.h"
 #include "jobs/job.h"
+#include "kernels/build.h"
 #include "lib/fs.h"
 
 #include <json-c/json.h>
@@ -86,7 +87,7 @@ static int add_task(struct engine *e, struct db_task *t, struct json_object *pay
 int engine_build_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
 		      int64_t *ret_id)
 {
-	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig);
+	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
 	struct db_task t = {.kind = (char *)"build", .key = key, .priority = priority, .resource = (char *)"build",
 			    .comparison = s->cmp.id, .case_id = case_id};
 
@@ -341,7 +342,8 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	       const char *base, const char *head, const struct db_job *job, const char *machine, int64_t *ret_id)
 {
 	struct db_machine m = {0};
-	struct db_comparison c = {.tree = tree->id, .branch = (char *)branch, .base = (char *)base, .head = (char *)head,
+	char epoch[BUILD_EPOCH] = "";
+	struct db_comparison c = {.tree = tree->id, .epoch = epoch, .branch = (char *)branch, .base = (char *)base, .head = (char *)head,
 				  .kconfig = tcfg->kconfig, .job = job->id, .state = (char *)"open"};
 	int r = store_machine_get(e->store, machine, &m);
 
@@ -350,6 +352,8 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	if (r >= 0)
 		r = store_job_put(e->store, job);
 	c.machine = m.id;
+	if (r >= 0)
+		r = build_epoch(tcfg->program ? BUILD_PROGRAM : BUILD_KERNEL, tcfg->kconfig, epoch);
 	if (r >= 0)
 		r = store_comparison_put(e->store, &c, ret_id);
 	db_machine_release(&m);
@@ -367,6 +371,14 @@ static int end_comparison(struct engine *e, const struct scope *s, const char *s
 	va_end(ap);
 	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: %s: %s", s->cmp.base, s->cmp.head, state, text);
 	return store_comparison_end(e->store, s->cmp.id, state, text);
+}
+
+int engine_same_epoch(const struct scope *s)
+{
+	char now[BUILD_EPOCH];
+	int r = build_epoch(s->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, s->cmp.kconfig, now);
+
+	return r < 0 ? r : streq(now, s->cmp.epoch);
 }
 
 /* Both builds there and usable? 1: yes, 0: wait or ended. */
@@ -442,9 +454,9 @@ static int judge(struct engine *e, const struct scope *s, struct judged *ret)
 		struct verdict_result v = {0};
 		struct boots a = {0}, b = {0};
 
-		r = engine_boots(e, s, s->cmp.base, metric, 0, &a);
+		r = engine_boots(e, s, s->cmp.base, metric, s->cmp.created, &a);
 		if (r >= 0)
-			r = engine_boots(e, s, s->cmp.head, metric, 0, &b);
+			r = engine_boots(e, s, s->cmp.head, metric, s->cmp.created, &b);
 		if (r >= 0)
 			r = engine_verdict_config(e, s, metric, &vc);
 		/* a KPI that this machine does not give (no value on any boot) is not judged */
@@ -501,6 +513,10 @@ static int plan_comparison(struct engine *e, int64_t id)
 	int r = engine_scope(e, id, &s);
 
 	if (r >= 0)
+		r = engine_same_epoch(&s);
+	if (r == 0)
+		r = end_comparison(e, &s, "cancelled", "the configuration or the toolchain has changed since it was asked");
+	else if (r > 0)
 		r = need_builds(e, &s);
 	if (r > 0 && !engine_has_active(e, id, 0)) {
 		r = side_broken(e, &s);

@@ -67,6 +67,9 @@ int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit,
 /* Thresholds and the spread known from all builds of the tree. */
 int engine_verdict_config(struct engine *e, const struct scope *s, const char *metric, struct verdict_config *ret);
 bool engine_deterministic(const struct scope *s);
+/* 1: configuration and toolchain are those under which the question was asked; 0: not any more, its builds and runs must
+ * not be mixed with new ones. */
+int engine_same_epoch(const struct scope *s);
 
 int engine_plan_case(struct engine *e, struct db_case *c);      /* engine-case.c */
 #endif

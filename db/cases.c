@@ -12,6 +12,7 @@ static const struct field COMPARISON_FIELDS[] = {
 	Q(kconfig, FT_TEXT),
 	Q(job, FT_TEXT),
 	Q(machine, FT_INT),
+	Q(epoch, FT_TEXT, .write = "coalesce(?, '')"),
 	Q(state, FT_TEXT, .write = "coalesce(?, 'open')"),
 	Q(reason, FT_TEXT),
 	Q(created, FT_NOW),
@@ -69,7 +70,7 @@ void db_delivery_release(struct db_delivery *d) { row_release(&DELIVERY, d); }
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id)
 {
 	/* the update changes nothing: it is there so that the existing row gives its id */
-	return db_insert(s, &COMPARISON, c, "ON CONFLICT (tree, base, head, kconfig, job, machine) DO UPDATE SET state = state",
+	return db_insert(s, &COMPARISON, c, "ON CONFLICT (tree, base, head, kconfig, job, machine, epoch) DO UPDATE SET state = state",
 			 ret_id);
 }
 

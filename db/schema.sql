@@ -145,10 +145,11 @@ CREATE TABLE comparison (
 	kconfig TEXT NOT NULL,
 	job TEXT NOT NULL REFERENCES job,
 	machine INTEGER NOT NULL REFERENCES machine,
+	epoch TEXT NOT NULL DEFAULT '',                 -- configuration and toolchain it was asked under
 	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'different', 'broken', 'cancelled')),
 	reason TEXT,
 	created INTEGER NOT NULL, ended INTEGER,
-	UNIQUE (tree, base, head, kconfig, job, machine)
+	UNIQUE (tree, base, head, kconfig, job, machine, epoch)
 ) STRICT;
 
 CREATE TABLE "case" (

@@ -162,7 +162,8 @@ int store_reach(struct store *s, int64_t profile, const char *function, struct d
 
 /* ---- comparisons, cases ---- */
 struct db_comparison {
-	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *state, *reason; usec_t created, ended;
+	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *epoch, *state, *reason;
+	usec_t created, ended;
 };
 void db_comparison_release(struct db_comparison *c);
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id); /* existing: its id, unchanged */

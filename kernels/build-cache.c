@@ -79,6 +79,22 @@ int build_key(struct build_job *j)
 	return 0;
 }
 
+int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH])
+{
+	_cleanup_buf_ struct buf b = {0};
+	_cleanup_free_ char *toolchain = build_toolchain();
+	char hash[SHA256_HEX];
+	int r = kind == BUILD_KERNEL ? kconfig_fragment(kconfig, &b) : 0;
+
+	if (r < 0)
+		return r;
+	buf_addf(&b, "\n%s\n" RECIPE, toolchain);
+	sha256_hex(b.s, b.len, hash);
+	memcpy(ret, hash, BUILD_EPOCH - 1);
+	ret[BUILD_EPOCH - 1] = 0;
+	return 0;
+}
+
 /* ---- meta.json ---- */
 
 static const struct { const char *name; size_t offset; } meta_texts[] = {

@@ -50,6 +50,10 @@ bool build_is_cached(const struct build_request *q);
 /* Removes the finished builds not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself now and then.
  * Returns how many went. */
 int build_cache_prune(const char *cache_dir, int64_t max_bytes);
+/* What besides the commit decides how an image comes out: configuration text, compiler, linker, our recipe. 8 hex digits;
+ * builds of different epochs must not be compared. */
+#define BUILD_EPOCH 9
+int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH]);
 /* Names of the configs there are. */
 int kconfig_names(struct strv *ret);
 /* Merged fragment text of a config (with its "# include: NAME" lines resolved). */
