@@ -138,8 +138,8 @@ static void add_fn(struct profile *p, char *name, uint64_t entries, uint64_t ins
 static void add_block(struct profile *p, const struct symbols *s, const struct count_block *b, size_t *last)
 {
 	size_t at = symbol_below(s, b->addr);
-	uint64_t entry = at != SIZE_MAX && s->v[at].addr == b->addr ? b->execs : 0, insns = b->insns * b->execs;
 	bool outside = at == SIZE_MAX || is_end(s->v[at].name), part = false;
+	uint64_t entry = !outside && s->v[at].addr == b->addr ? b->execs : 0, insns = b->insns * b->execs;
 
 	if (outside)
 		at = SIZE_MAX;
