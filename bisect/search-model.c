@@ -36,6 +36,7 @@
  * learnt with the rest; t with three degrees of freedom alone would waste a quarter of the boots of a clean machine. */
 struct shape { double nu, outliers, weight; };
 static const struct shape shapes[N_SHAPES] = {{3, 0, 0.1}, {0, 0.001, 0.7}, {0, 0.05, 0.2}};
+static const struct shape shapes_known[N_SHAPES] = {{3, 0, 0.01}, {0, 0.001, 0.95}, {0, 0.05, 0.04}};
 
 /* One grid: for each (sigma, shape) row a run of levels. */
 struct grid {
@@ -136,7 +137,7 @@ static double t_norm(double nu, double sigma)
 static void grid_rows(const struct search *s, struct grid *g, double sigma, double df)
 {
 	double low = scale_floor(s), width = 1 / sqrt(MAX(df, 1.0)), at = MAX(sigma, low);
-	const struct shape given = {s->c.nu, 0, 1}, *shape = s->c.nu > 0 ? &given : shapes;
+	const struct shape given = {s->c.nu, 0, 1}, *shape = s->c.nu > 0 ? &given : s->c.means_known ? shapes_known : shapes;
 	size_t n_shapes = s->c.nu > 0 ? 1 : N_SHAPES, n = s->c.means_known ? 1 : 10;
 
 	g->n_rows = 0;

@@ -7,10 +7,10 @@
 #define SURE 0.01
 #define FIRST_BOOTS 2           /* at each end */
 #define OPENING_BOOTS 12         /* at each end before the search leaves them although no effect shows yet */
-#define NONE_PRIOR 0.5          /* levels unknown: one even chance that nothing is there */
-#define NONE_PRIOR_KNOWN 0.05   /* levels from history: it was seen before */
+#define NONE_PRIOR 0.1          /* a search starts after a change was seen */
+#define NONE_PRIOR_KNOWN 0.02   /* levels from history: it was seen before */
 #define LONELY_SNR 12.0
-#define NONE_ODDS 20.0          /* nobody is named before the data speak this clearly against "no effect" */
+#define NONE_ODDS 20.0          /* evidence (Bayes factor) against "no effect" before anybody is named, for it before the search ends */
 
 static int check_config(const struct search_config *c, const struct dag *dag)
 {
@@ -262,6 +262,12 @@ static double snr(const struct search *s)
 	return s->est.sigma > 0 ? fabs(s->est.delta) / s->est.sigma : 1;
 }
 
+/* Bayes factor for "no effect" against "one of the candidates": evidence only, whatever was believed before. */
+static double none_evidence(const struct search *s)
+{
+	return s->none / (1 - s->none) * (1 - s->none_prior) / s->none_prior;
+}
+
 static bool measurable(const struct search *s, uint32_t x)
 {
 	return s->in_range[x] && !s->skipped[x] && x != 0;
@@ -397,11 +403,11 @@ static uint32_t anchor_due(const struct search *s)
 {
 	uint32_t head = s->dag->n - 1;
 	size_t a = boots_at(s, 0), b = boots_at(s, head);
-	double good, bad, next = s->n_obs + 1;
+	double good, bad, next = s->n_obs + 1, doubt = none_evidence(s);
 
 	if (s->c.means_known)
 		return UINT32_MAX;
-	if ((s->none > 0.05 && MIN(a, b) < OPENING_BOOTS) || (s->none > 0.2 && a + b < 0.5 * next) || a + b < END_SHARE * next)
+	if ((doubt > 0.05 && MIN(a, b) < OPENING_BOOTS) || (doubt > 0.25 && a + b < 0.5 * next) || a + b < END_SHARE * next)
 		return a <= b ? 0 : head;
 	sure_boots(s, &good, &bad);
 	return MIN(good, bad) < SURE_SHARE / 2 * next ? (good <= bad ? 0 : head) : UINT32_MAX;
@@ -469,15 +475,15 @@ static bool excluded(const struct search *s)
 static bool finished(struct search *s, struct search_step *st)
 {
 	uint32_t best = best_class(s), n;
-	double odds = s->none / (1 - s->none) * (1 - s->none_prior) / s->none_prior;
+	double evidence = none_evidence(s);
 
-	if (s->none >= MAX(0.95, MIN(s->c.confidence, 0.99)) || excluded(s)) {
+	if (excluded(s) || (s->c.means_known ? s->none >= s->c.confidence : evidence >= NONE_ODDS)) {
 		st->action = SEARCH_NOT_REPRODUCED;
 		st->posterior = s->none;
 		st->why = "the two ends do not differ by an effect of interest";
 		return true;
 	}
-	if (s->cl.post[best] < s->c.confidence || odds > 1 / NONE_ODDS || lonely_site(s, best) != UINT32_MAX)
+	if (s->cl.post[best] < s->c.confidence || evidence > 1 / NONE_ODDS || lonely_site(s, best) != UINT32_MAX)
 		return false;
 	if (class_members(s, best, &n))
 		return false;
