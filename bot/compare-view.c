@@ -76,6 +76,7 @@ void view_release(struct view *v)
 	free(v->job);
 	free(v->job_name);
 	free(v->machine);
+	strv_release(&v->validity);
 }
 
 /* ---- LKP's text ---- */
@@ -190,6 +191,11 @@ static void legend(const struct view *v, FILE *out)
 	}
 	if (v->job)
 		fprintf(out, "tree %s, kconfig %s, job %s, machine %s\n", v->tree, v->kconfig, v->job_name, v->machine);
+	for (size_t i = 0; i < v->validity.n; i++) {
+		_cleanup_free_ char *safe = term_safe(v->validity.v[i]);
+
+		fprintf(out, "%s\n", safe);
+	}
 	fprintf(out, "%zu of %zu metrics changed, of these at most %.3g%% by chance", v->r->changed, v->r->n_rows, 100 * v->cfg->fdr);
 	if (isfinite(v->r->between_share))
 		fprintf(out, "; %.0f%% of the spread is between boots", 100 * v->r->between_share);
@@ -298,6 +304,15 @@ static json *row_object(const struct cmp_row *row, size_t N)
 
 static json *text_or_null(const char *s) { return s ? json_object_new_string(s) : NULL; }
 
+static json *validity_list(const struct view *v)
+{
+	json *list = json_object_new_array();
+
+	for (size_t i = 0; i < v->validity.n; i++)
+		json_object_array_add(list, json_object_new_string(v->validity.v[i]));
+	return list;
+}
+
 int view_json(const struct view *v, FILE *out)
 {
 	json *o = json_object_new_object(), *builds = json_object_new_array(), *rows = json_object_new_array();
@@ -319,6 +334,7 @@ int view_json(const struct view *v, FILE *out)
 	add(o, "job", text_or_null(v->job_name));
 	add(o, "job_id", text_or_null(v->job));
 	add(o, "machine", text_or_null(v->machine));
+	add(o, "validity", validity_list(v));
 	add(o, "rule", json_object_new_string(v->cfg->rule == CMP_LKP ? "lkp" : "moderated"));
 	add(o, "fdr", number(v->cfg->fdr));
 	add(o, "confidence", number(v->cfg->confidence));

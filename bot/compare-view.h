@@ -14,6 +14,7 @@ struct view {
 	bool all;
 	char *tree, *kconfig, *job, *job_name, *machine;        /* NULL for files */
 	struct lkp_axis *axis; size_t n_axes;                   /* key and value are owned */
+	struct strv validity;           /* what checks of the runs say against them, one line each */
 };
 int view_lkp(const struct view *v, FILE *out);
 int view_table(const struct view *v, enum table_form form, FILE *out);

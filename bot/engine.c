@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine.h"
-#include "jobs/job.h"
+#include "jobs/check.h"
 #include "kernels/build.h"
 #include "lib/fs.h"
 
@@ -506,6 +506,27 @@ static int side_broken(struct engine *e, const struct scope *s)
 	return 0;
 }
 
+/* Did a link's limit hide what the kernel can do? Then "same" says little. */
+static bool capped(struct engine *e, const struct scope *s)
+{
+	const char *const commit[] = {s->cmp.base, s->cmp.head};
+	bool found = false;
+
+	for (int i = 0; i < 2; i++) {
+		struct db_build b = {0};
+		struct db_check *list = NULL;
+		size_t n = 0;
+
+		if (store_build_get(e->store, s->tree.id, commit[i], s->cmp.kconfig, &b) >= 0)
+			(void)store_checks(e->store, b.id, s->job.id, s->machine.tbox_group, &list, &n);
+		for (size_t k = 0; k < n; k++)
+			found |= streq(list[k].name, "line-rate") && startswith(list[k].evidence, CHECK_CAPPED);
+		DB_LIST_RELEASE(list, n, db_check_release);
+		db_build_release(&b);
+	}
+	return found;
+}
+
 static int plan_comparison(struct engine *e, int64_t id)
 {
 	struct scope s = {0};
@@ -529,8 +550,9 @@ static int plan_comparison(struct engine *e, int64_t id)
 		else if (r >= 0 && j.verdict == VERDICT_DIFFERENT)
 			r = end_comparison(e, &s, "different", "%+.3f%% after %zu boots", 100 * j.effect, j.boots);
 		else if (r >= 0 && j.verdict == VERDICT_SAME)
-			r = end_comparison(e, &s, "same", "%+.3f%% after %zu boots; smallest change of interest %.2f%%",
-					   100 * j.effect, j.boots, 100 * j.min_effect);
+			r = end_comparison(e, &s, "same", "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s",
+					   100 * j.effect, j.boots, 100 * j.min_effect,
+					   capped(e, &s) ? "; capped: the link was at its limit, which can hide a change" : "");
 	}
 	scope_release(&s);
 	return MIN(r, 0);

@@ -74,6 +74,25 @@ json 'r["vmstat.system.cs"]["boots"] == [6, 6] and r["vmstat.system.cs"]["n"] ==
 run compare aaaaaaaa bbbbbbbb
 has "kconfig/nr_threads/tbox_group/test/testcase:" "LKP's axes, sorted"
 has "  vm-net/100%/vm/sock-fd/stress-ng" "... and their values"
+/usr/bin/python3 - "$dir/state/kperfbot.db" <<'PY' 2>"$dir/err"
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+for commit, words in ("a", "at the limit: 14854233 pkt/s are 99.8% of the 14880952 that 10000 Mb/s carry"), ("b", "70%"):
+    for (run,) in db.execute("SELECT run.id FROM run JOIN build ON build.id = build WHERE commit_oid = ?", (commit * 40,)).fetchall():
+        db.execute("INSERT INTO run_check VALUES (?, 'line-rate', ?, ?)", (run, "unknown" if commit == "a" else "pass", words))
+        last = run
+db.execute("UPDATE run SET verdict = 'untrusted', cause = 'generator: x' WHERE id = ?", (last,))
+db.execute("INSERT INTO run_check VALUES (?, 'generator', 'fail', 'offered 100, \x1b[1mreceived 100')", (last,))
+db.commit()
+PY
+ok $? "some runs were at the limit of the link, one had a slow generator"
+run compare aaaaaaaa bbbbbbbb --json
+json 'r["stress-ng.sockfd.ops_per_sec"]["n"] == [12, 11]' "the untrusted run is not used"
+json 'd["validity"][0].startswith("aaaaaaaaaaaa: line-rate capped in 12 of 12 runs") and "at the limit" in d["validity"][0]' "the limit is told"
+json '"bbbbbbbbbbbb: generator failed in 1 of 1 runs" in d["validity"][1] and len(d["validity"]) == 2' "so is the failed check"
+run compare aaaaaaaa bbbbbbbb --table
+has "line-rate capped in 12 of 12 runs" "in the table, too"
+! grep -q "$(printf '\033')\[1m" "$dir/out"; ok $? "without escapes"
 run compare cccccccc dddddddd --json
 [ "$status" = 2 ]; ok $? "two jobs: ambiguous"
 has "--job=udp0" "... the choices are listed" err

@@ -138,15 +138,18 @@ static bool fits(const char *name, const char *pattern)
 	return digits && !strcmp(name + head + digits, pattern + head + 1);
 }
 
-double xdp_receiver_rate(const struct xdp_counters *k, const char *pattern)
+double xdp_receiver_count(const struct xdp_counters *k, const char *pattern, double *ret_at)
 {
 	double sum = NAN;
 
 	for (size_t i = 0; i < k->n; i++) {
-		double r = rate(&k->v[i]);
+		const struct xdp_counter *x = &k->v[i];
 
-		if (k->v[i].kind == K_RECEIVER && isfinite(r) && fits(k->v[i].name, pattern))
-			sum = isnan(sum) ? r : sum + r;
+		if (x->kind != K_RECEIVER || !isfinite(rate(x)) || !fits(x->name, pattern))
+			continue;
+		sum = (isnan(sum) ? 0 : sum) + x->v[1] - x->v[0];
+		ret_at[0] = x->at[0];
+		ret_at[1] = x->at[1];
 	}
 	return sum;
 }

@@ -87,11 +87,28 @@ static void pairs(struct xdp_lines *x, enum block block, char *const *w, size_t 
 
 static void begin_interval(struct xdp_lines *x, double rx)
 {
+	if (x->seen < MAX_RATES) {
+		GROW(x->rate, x->seen, x->cap_rate);
+		x->rate[x->seen] = rx;
+	}
 	x->seen++;
-	if (!counts(x) || x->used >= MAX_RATES)
-		return;
-	GROW(x->rate, x->used, x->cap_rate);
-	x->rate[x->used++] = rx;
+	x->used += counts(x) && x->seen <= MAX_RATES;
+}
+
+double xdp_received(const struct xdp_lines *x, double from, double to, double *ret_most)
+{
+	double sum = 0;
+
+	*ret_most = 0;
+	for (size_t i = 0; i < MIN(x->seen, MAX_RATES) && i < to; i++) {
+		double part = MIN(i + 1, to) - MAX(i, from);
+
+		if (part > 0) {
+			sum += part * x->rate[i];
+			*ret_most = MAX(*ret_most, x->rate[i]);
+		}
+	}
+	return sum;
 }
 
 static bool cpu_number(const char *s, char **end, int *ret)

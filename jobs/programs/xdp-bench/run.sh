@@ -58,11 +58,21 @@ xdp_napi_on() {
 	xdp_said=$(ip netns exec "$1" ethtool -K "$2" gro on 2>&1) || die "cannot turn GRO on for $2: $xdp_said"
 }
 
+# XDP_TX needs a program at the other end: with NAPI alone its ring fills up and is never emptied (seen on 6.1). The
+# dispatcher of libxdp is one that lets all packets pass.
+xdp_pass() {
+	for xdp_object in /usr/lib/*/bpf/xdp-dispatcher.o /usr/lib*/bpf/xdp-dispatcher.o; do
+		[ ! -e "$xdp_object" ] || break
+	done
+	xdp_said=$(ip netns exec "$1" ip link set dev "$2" xdp obj "$xdp_object" sec xdp 2>&1) ||
+		die "cannot load an XDP program for $2: $(echo "$xdp_said" | tail -n 1)"
+}
+
 xdp_devices() {
 	if [ -z "$nic$generator_nic" ]; then
 		[ "$role" = both ] || die "role $role needs nic or generator_nic: the devices that join the two machines"
 		xdp_pair kpbr0 kpbg0 kpb-gen 1
-		[ "$mode" != tx ] || xdp_napi_on kpb-gen kpbg0
+		[ "$mode" != tx ] || xdp_pass kpb-gen kpbg0
 		case $mode-$remote_action in
 		redirect-cpu-redirect | redirect-[dp]* | redirect-map-* | redirect-multi-*)
 			xdp_pair kpbr1 kpbs0 kpb-sink 2
@@ -104,8 +114,9 @@ xdp_cpus() {
 		cpu=$xdp_free
 		[ "$cpu" != "$rx_cpu" ] || cpu=$((cpu + 1))
 	fi
-	for xdp_cpu in $((gen_cpu + xdp_threads - 1)) ${rx_cpu#none} $(echo "$cpu" | tr + ' '); do
-		[ "$xdp_cpu" != "$cpu" ] || [ "$xdp_remote" = 1 ] || continue
+	[ "$xdp_remote" = 1 ] || cpu=none
+	for xdp_cpu in $((gen_cpu + xdp_threads - 1)) $(echo "$rx_cpu+$cpu" | tr + ' '); do
+		[ "$xdp_cpu" != none ] || continue
 		[ "$xdp_cpu" -lt "$xdp_online" ] ||
 			die "$mode with $xdp_threads sending threads needs CPU $xdp_cpu, but there are $xdp_online CPUs"
 	done

@@ -30,7 +30,7 @@ struct xdp_lines {
 	size_t seen, used;              /* intervals begun; those that count */
 	double sum[X_COUNT];            /* over the used intervals */
 	size_t n[X_COUNT];              /* lines that had it */
-	double *rate;                   /* X_RX of each used interval */
+	double *rate;                   /* X_RX of each interval seen, at most MAX_RATES; the used ones begin at skip */
 	size_t cap_rate;
 	double cpu_rx[CHECK_MAX_CPUS], cpu_kthread[CHECK_MAX_CPUS];     /* sums */
 	struct { int from, to; double sum; } pair[MAX_PAIRS];           /* cpumap: enqueued from CPU to CPU */
@@ -44,6 +44,9 @@ struct xdp_lines {
 void xdp_line(struct xdp_lines *x, char *line);
 /* After the last one. Mean rate of a figure, NAN where it was not printed. */
 double xdp_mean(const struct xdp_lines *x, enum xdp_figure f);
+/* Packets received in the time from..to (seconds after the start), and the most in one second of it. Within an interval
+ * the rate is taken as constant. */
+double xdp_received(const struct xdp_lines *x, double from, double to, double *ret_most);
 void xdp_lines_release(struct xdp_lines *x);
 void xdp_add_metrics(struct parse_ctx *c, const struct xdp_lines *x);
 
@@ -65,8 +68,9 @@ void xdp_counter_line(struct xdp_counters *k, bool after, char *line);
 void xdp_generator_line(struct xdp_counters *k, char *line);
 /* Packets a second that pktgen sent, and that the device refused, between the snapshots; NAN: not known. */
 double xdp_sent(const struct xdp_counters *k, double *ret_refused);
-/* Sum over the receiver's counters of that pattern ("rx_queue_*_xdp_packets"), a second; NAN without any. */
-double xdp_receiver_rate(const struct xdp_counters *k, const char *pattern);
+/* By how much the receiver's counters of that pattern ("rx_queue_*_xdp_packets") grew, and between which times (at[2]);
+ * NAN without any. */
+double xdp_receiver_count(const struct xdp_counters *k, const char *pattern, double *ret_at);
 void xdp_counters_release(struct xdp_counters *k);
 void xdp_add_counters(struct parse_ctx *c, const struct xdp_counters *k);
 
