@@ -68,16 +68,19 @@ xdp_pass() {
 		die "cannot load an XDP program for $2: $(echo "$xdp_said" | tail -n 1)"
 }
 
+xdp_target() {
+	xdp_pair kpbr1 kpbs0 kpb-sink 2
+	xdp_napi_on kpb-sink kpbs0
+}
+
 xdp_devices() {
 	if [ -z "$nic$generator_nic" ]; then
 		[ "$role" = both ] || die "role $role needs nic or generator_nic: the devices that join the two machines"
 		xdp_pair kpbr0 kpbg0 kpb-gen 1
 		[ "$mode" != tx ] || xdp_pass kpb-gen kpbg0
-		case $mode-$remote_action in
-		redirect-cpu-redirect | redirect-[dp]* | redirect-map-* | redirect-multi-*)
-			xdp_pair kpbr1 kpbs0 kpb-sink 2
-			xdp_napi_on kpb-sink kpbs0
-			;;
+		case $mode in
+		redirect | redirect-map | redirect-multi) xdp_target ;;
+		redirect-cpu) [ "$remote_action" != redirect ] || xdp_target ;;
 		esac
 		dst_mac=02:00:00:00:01:01
 		return
@@ -90,7 +93,7 @@ xdp_devices() {
 	case $mode in redirect | redirect-map | redirect-multi)
 		[ -e "/sys/class/net/$target_nic" ] || [ "$role" = generator ] || die "mode $mode needs target_nic, not '$target_nic'" ;;
 	esac
-	if [ "$role" != generator ] && ip link show dev "$nic" | grep -q 'xdp'; then
+	if [ "$role" != generator ] && ip link show dev "$nic" | grep -q 'prog/xdp'; then
 		die "$nic has an XDP program already: ip link set dev $nic xdp off"
 	fi
 }
