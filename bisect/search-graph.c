@@ -117,16 +117,19 @@ void ancestor_mass(const struct search *s, const double *value, double *mass)
 	_cleanup_free_ uint64_t *reach = xmalloc(MAX(ch->n, 1u) * sizeof(*reach));
 	_cleanup_free_ uint32_t *head = xmalloc(MAX(ch->n, 1u) * sizeof(*head));
 	static _Thread_local double total[8][256];
+	double negligible = 0;
 
 	for (uint32_t x = d->n; x-- > 0;) {
 		whole[ch->of[x]] += value[x];
 		head[ch->of[x]] = x;
+		negligible += value[x];
 	}
+	negligible *= 1e-15; /* below rounding: most of the graph is out of the race after a few boots */
 	for (uint32_t from = 0; from < ch->n; from += 64) {
 		bool any = false;
 
 		for (uint32_t k = from; k < MIN(ch->n, from + 64); k++)
-			any |= whole[k] > 0;
+			any |= whole[k] > negligible;
 		if (!any)
 			continue;
 		byte_sums(whole, from, ch->n, total);

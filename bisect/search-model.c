@@ -27,6 +27,7 @@
 #define MAX_LEVELS 96
 #define N_SHAPES 3
 #define CORE_NU 31.0            /* of the boots that are no outliers, where outliers are modelled apart */
+#define CORE_NORM 0.39573849    /* gamma(16) / (gamma(15.5) sqrt(31 pi)) */
 #define OUTLIER_SCALE 5.0       /* of a Cauchy density for those that are, in sigma */
 #define OWN_LEVEL_ODDS 0.02      /* prior of a level of its own */
 #define OWN_LEVEL_SLOPE 2.0      /* nats for a label per standard error that the level is on its side of the turn */
@@ -41,7 +42,7 @@ static const struct shape shapes_known[N_SHAPES] = {{3, 0, 0.01}, {0, 0.001, 0.9
 /* One grid: for each (sigma, shape) row a run of levels. */
 struct grid {
 	size_t n_rows, n_levels;
-	struct { double sigma, nu, outliers, norm, log_prior, center, step; } row[MAX_SIGMAS * N_SHAPES];
+	struct { double sigma, nu, norm, log_prior, center, step; size_t shapes; } row[MAX_SIGMAS * N_SHAPES];
 };
 
 struct row_sum { double log_sum, mean, var; };
@@ -152,7 +153,7 @@ static void grid_rows(const struct search *s, struct grid *g, double sigma, doub
 			g->row[g->n_rows].sigma = sig;
 			g->row[g->n_rows].nu = shape[v].nu;
 			g->row[g->n_rows].log_prior = log(shape[v].weight);
-			g->row[g->n_rows].outliers = shape[v].outliers;
+			g->row[g->n_rows].shapes = n_shapes;
 			g->row[g->n_rows++].norm = shape[v].nu > 0 ? t_norm(shape[v].nu, sig) : -log(sig);
 		}
 	}
@@ -176,19 +177,10 @@ static double level_at(const struct grid *g, size_t row, size_t j)
 	return g->row[row].center + ((double)j - 0.5 * (g->n_levels - 1)) * g->row[row].step;
 }
 
-/* (1 - e) t_31(z) + e Cauchy(z / OUTLIER_SCALE) / OUTLIER_SCALE */
-static double with_outliers(double z, double share)
+/* Log density, without its constant, of n values at one level under Student's t. Eight factors share one log(). */
+static double loglik_t(double mu, double sigma, double nu, const double *y, size_t n)
 {
-	const double core_norm = 0.39573849, wide_norm = M_1_PI / OUTLIER_SCALE; /* gamma(16) / (gamma(15.5) sqrt(31 pi)) */
-	double q = 1 + z * z / CORE_NU, q2 = q * q, q4 = q2 * q2, q8 = q4 * q4, u = z / OUTLIER_SCALE;
-
-	return (1 - share) * core_norm / (q8 * q8) + share * wide_norm / (1 + u * u);
-}
-
-/* Sum of log densities of n values at one level, without the constant. Up to eight factors share one log(). */
-static double cell_loglik(double mu, double sigma, double nu, double outliers, const double *y, size_t n)
-{
-	double sum = 0, scale = 1 / (nu > 0 ? sigma * sqrt(nu) : sigma);
+	double sum = 0, scale = 1 / (sigma * sqrt(nu));
 
 	for (size_t k = 0; k < n;) {
 		double product = 1;
@@ -196,20 +188,56 @@ static double cell_loglik(double mu, double sigma, double nu, double outliers, c
 		for (size_t end = MIN(n, k + 8); k < end; k++) {
 			double z = (y[k] - mu) * scale;
 
-			product *= nu > 0 ? MIN(1 + z * z, 1e35) : MAX(with_outliers(z, outliers), 1e-35);
+			product *= MIN(1 + z * z, 1e35);
 		}
 		sum += log(product);
 	}
-	return nu > 0 ? -0.5 * (nu + 1) * sum : sum;
+	return -0.5 * (nu + 1) * sum;
+}
+
+/* The same for all three shapes at once: t_3, and (1 - e) t_31(z) + e Cauchy(z / OUTLIER_SCALE) / OUTLIER_SCALE twice. */
+static void loglik_shapes(double mu, double sigma, const double *y, size_t n, double ret[N_SHAPES])
+{
+	const double core_norm = CORE_NORM, wide_norm = M_1_PI / OUTLIER_SCALE, scale = 1 / sigma;
+	const double few = shapes[1].outliers, many = shapes[2].outliers;
+	double sum[N_SHAPES] = {0};
+
+	for (size_t k = 0; k < n;) {
+		double product[N_SHAPES] = {1, 1, 1};
+
+		for (size_t end = MIN(n, k + 8); k < end; k++) {
+			double z = (y[k] - mu) * scale, z2 = MIN(z * z, 1e32);
+			double q = 1 + z2 / CORE_NU, q2 = q * q, q4 = q2 * q2, q8 = q4 * q4;
+			double core = core_norm / (q8 * q8), wide = wide_norm / (1 + z2 / (OUTLIER_SCALE * OUTLIER_SCALE));
+
+			product[0] *= 1 + z2 / 3;
+			product[1] *= core + few * (wide - core);
+			product[2] *= core + many * (wide - core);
+		}
+		for (size_t v = 0; v < N_SHAPES; v++)
+			sum[v] += log(product[v]);
+	}
+	ret[0] = -2 * sum[0];
+	ret[1] = sum[1];
+	ret[2] = sum[2];
 }
 
 /* Adds the log density of n values at every cell. */
 static void grid_loglik(const struct grid *g, const double *y, size_t n, double *ll)
 {
-	for (size_t r = 0; r < g->n_rows; r++)
-		for (size_t j = 0; j < g->n_levels; j++)
-			ll[r * g->n_levels + j] += n * g->row[r].norm + cell_loglik(level_at(g, r, j), g->row[r].sigma,
-						   g->row[r].nu, g->row[r].outliers, y, n);
+	size_t step = g->row[0].shapes;
+
+	for (size_t r = 0; r < g->n_rows; r += step)
+		for (size_t j = 0; j < g->n_levels; j++) {
+			double at[N_SHAPES], mu = level_at(g, r, j), sigma = g->row[r].sigma;
+
+			if (step == 1)
+				at[0] = loglik_t(mu, sigma, g->row[r].nu, y, n);
+			else
+				loglik_shapes(mu, sigma, y, n, at);
+			for (size_t v = 0; v < step; v++)
+				ll[(r + v) * g->n_levels + j] += n * g->row[r + v].norm + at[v];
+		}
 }
 
 /* Integral over the levels of one row, with the level's mean and variance under it. */

@@ -389,10 +389,10 @@ static void huge(void)
 static void simulated(void)
 {
 	const struct { const char *what; struct simulate_config c; double runs, exact; } cases[] = {
-		{"snr 5, levels unknown, outliers", {.n = 256, .snr = 5, .outliers = 0.05, .trials = 50}, 32, 0.95},
-		{"snr 2, levels unknown", {.n = 64, .snr = 2, .trials = 40}, 60, 0.95},
+		{"snr 5, levels unknown, outliers", {.n = 256, .snr = 5, .outliers = 0.05, .trials = 40}, 32, 0.95},
+		{"snr 3, levels unknown", {.n = 64, .snr = 3, .trials = 30}, 60, 0.95},
 		{"snr 2, levels known", {.n = 256, .snr = 2, .means_known = true, .trials = 100}, 25, 0.95},
-		{"merges", {.n = 128, .snr = 4, .merges = true, .trials = 40}, 40, 0.95},
+		{"merges", {.n = 128, .snr = 4, .merges = true, .trials = 30}, 40, 0.95},
 	};
 	struct simulate_config null, drift;
 	struct simulate_result r;
@@ -413,21 +413,22 @@ static void simulated(void)
 	}
 	simulate_config_default(&null);
 	null.null = true;
-	null.trials = 50;
+	null.trials = 30;
 	null.n = 64;
+	null.snr = 3;
 	is_int(simulate_search(&null, &r), 0, "no effect");
-	ok(r.named <= 0.01 + 3 * sqrt(0.01 * 0.99 / 50), "names somebody in %.3f", r.named);
+	ok(r.named <= 0.01 + 3 * sqrt(0.01 * 0.99 / 30), "names somebody in %.3f", r.named);
 	ok(r.not_reproduced >= 0.95, "says so in %.3f", r.not_reproduced);
 	null.null = false;
 	null.skip = 0.3;
 	is_int(simulate_search(&null, &r), 0, "30 %% broken commits");
-	ok(r.covered >= 0.95 - 3 * sqrt(0.95 * 0.05 / 50), "culprit named or in the set in %.3f", r.covered);
+	ok(r.covered >= 0.95 - 3 * sqrt(0.95 * 0.05 / 30), "culprit named or in the set in %.3f", r.covered);
 	drift = null;
 	drift.skip = 0;
 	drift.snr = 4;
 	drift.drift = 2;
 	is_int(simulate_search(&drift, &r), 0, "drift of 2 sigma per 100 boots at snr 4");
-	ok(r.exact >= 0.95 - 3 * sqrt(0.95 * 0.05 / 50), "exact in %.3f", r.exact);
+	ok(r.exact >= 0.95 - 3 * sqrt(0.95 * 0.05 / 30), "exact in %.3f", r.exact);
 }
 
 int main(void)
