@@ -10,6 +10,8 @@
 #define LINE_FULL 0.98
 #define GENERATOR_MARGIN 1.05
 #define MAX_STEAL 0.01
+#define MAX_OTHER_LOAD 0.2
+#define MAX_CLOCK_CHANGE 0.02
 
 /* ---- steady ---- */
 
@@ -109,30 +111,52 @@ void check_generator(struct parse_ctx *c, double sent, double refused, double re
 
 /* ---- CPUs ---- */
 
+/* cpuN user nice system idle iowait irq softirq steal guest guest_nice; user and nice hold the guests' */
+static bool stat_times(char *const *w, size_t n, struct cpu_times *t)
+{
+	double v;
+
+	if (n < 9)
+		return false;
+	for (size_t i = 1; i < 9; i++) {
+		if (!number(w[i], &v))
+			return false;
+		t->total += v;
+		t->idle += i == 4 || i == 5 ? v : 0;
+		t->softirq += i == 7 ? v : 0;
+		t->steal += i == 8 ? v : 0;
+	}
+	t->has = true;
+	return true;
+}
+
+static bool cpu_index(const char *s, int *ret)
+{
+	double v;
+
+	if (!number(s, &v) || v >= CHECK_MAX_CPUS || v != floor(v))
+		return false;
+	*ret = (int)v;
+	return true;
+}
+
 void cpu_use_line(struct cpu_use *u, bool after, char *line)
 {
-	struct cpu_times t = {0};
+	struct cpu_times *cpus = after ? u->after : u->before, t = {0};
 	char *w[12];
 	size_t n = split(line, w, ARRAY_SIZE(w));
-	double cpu;
-	bool *has;
+	double v;
+	int i;
 
-	/* cpuN user nice system idle iowait irq softirq steal guest guest_nice; user and nice hold the guests' */
-	if (n < 9 || strncmp(w[0], "cpu", 3) || !number(w[0] + 3, &cpu) || !(cpu < CHECK_MAX_CPUS) || cpu != floor(cpu))
-		return;
-	has = after ? u->has_after : u->has_before;
-	for (size_t i = 1; i < 9; i++) {
-		double v;
-
-		if (!number(w[i], &v))
-			return;
-		t.total += v;
-		t.idle += i == 4 || i == 5 ? v : 0;
-		t.softirq += i == 7 ? v : 0;
-		t.steal += i == 8 ? v : 0;
+	if (n >= 2 && !strcmp(w[0], "throttled") && number(w[1], &v)) {
+		u->throttled[after] = v;
+		u->has_throttled[after] = true;
+	} else if (n >= 3 && !strcmp(w[0], "khz") && cpu_index(w[1], &i) && number(w[2], &v)) {
+		cpus[i].khz = v;
+	} else if (n && !strncmp(w[0], "cpu", 3) && cpu_index(w[0] + 3, &i) && stat_times(w, n, &t)) {
+		t.khz = cpus[i].khz;
+		cpus[i] = t;
 	}
-	(after ? u->after : u->before)[(int)cpu] = t;
-	has[(int)cpu] = true;
 }
 
 double cpu_busy(const struct cpu_use *u, int cpu, double *ret_softirq)
@@ -140,7 +164,7 @@ double cpu_busy(const struct cpu_use *u, int cpu, double *ret_softirq)
 	double total;
 
 	*ret_softirq = NAN;
-	if (cpu < 0 || cpu >= CHECK_MAX_CPUS || !u->has_before[cpu] || !u->has_after[cpu])
+	if (cpu < 0 || cpu >= CHECK_MAX_CPUS || !u->before[cpu].has || !u->after[cpu].has)
 		return NAN;
 	total = u->after[cpu].total - u->before[cpu].total;
 	if (!(total > 0))
@@ -149,21 +173,39 @@ double cpu_busy(const struct cpu_use *u, int cpu, double *ret_softirq)
 	return 1 - (u->after[cpu].idle - u->before[cpu].idle) / total;
 }
 
-void check_interference(struct parse_ctx *c, const struct cpu_use *u)
+/* What is odd about a CPU; false: nothing. */
+static bool odd_cpu(struct parse_ctx *c, const struct cpu_use *u, int cpu, bool works)
 {
-	double total = 0, steal = 0;
+	double soft, busy = cpu_busy(u, cpu, &soft), from = u->before[cpu].khz, to = u->after[cpu].khz;
 
-	for (int i = 0; i < CHECK_MAX_CPUS; i++)
-		if (u->has_before[i] && u->has_after[i]) {
-			total += u->after[i].total - u->before[i].total;
-			steal += u->after[i].steal - u->before[i].steal;
-		}
-	if (!(total > 0)) {
-		check_say(c, "interference", CHECK_UNKNOWN, "no CPU times were recorded");
-		return;
+	if (!works && busy > MAX_OTHER_LOAD)
+		check_say(c, "interference", CHECK_UNKNOWN, "CPU %d had nothing to do and was %.0f%% busy", cpu, 100 * busy);
+	else if (works && from > 0 && to > 0 && fabs(to / from - 1) > MAX_CLOCK_CHANGE)
+		check_say(c, "interference", CHECK_UNKNOWN, "the clock of CPU %d went from %.0f to %.0f MHz", cpu, from / 1000, to / 1000);
+	else
+		return false;
+	return true;
+}
+
+void check_interference(struct parse_ctx *c, const struct cpu_use *u, const bool *works)
+{
+	double total = 0, steal = 0, throttled = u->has_throttled[0] && u->has_throttled[1] ? u->throttled[1] - u->throttled[0] : 0;
+	bool odd = false;
+
+	for (int i = 0; i < CHECK_MAX_CPUS; i++) {
+		if (!u->before[i].has || !u->after[i].has)
+			continue;
+		total += u->after[i].total - u->before[i].total;
+		steal += u->after[i].steal - u->before[i].steal;
+		odd = odd || odd_cpu(c, u, i, !works || works[i]);
 	}
-	check_say(c, "interference", steal > MAX_STEAL * total ? CHECK_FAIL : CHECK_PASS, "%.2f%% of the CPU time stolen (at most %g%%)",
-		  100 * steal / total, 100 * MAX_STEAL);
+	if (!(total > 0))
+		check_say(c, "interference", CHECK_UNKNOWN, "no CPU times were recorded");
+	else if (throttled > 0)
+		check_say(c, "interference", CHECK_FAIL, "CPUs were throttled %.0f times", throttled);
+	else
+		check_say(c, "interference", steal > MAX_STEAL * total ? CHECK_FAIL : CHECK_PASS,
+			  "%.2f%% of the CPU time stolen (at most %g%%)", 100 * steal / total, 100 * MAX_STEAL);
 }
 
 /* ---- counters ---- */

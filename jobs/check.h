@@ -10,7 +10,7 @@
  *	steady        no drift from the first to the last interval
  *	errors        nothing that should have been done was dropped instead
  *	counters      perf counted all the time
- *	interference  no CPU time stolen
+ *	interference  no CPU time stolen, no throttling, no other load
  *
  * Each takes the parse_ctx of a parser, whose check list may be NULL.
  */
@@ -44,15 +44,21 @@ void check_line_rate(struct parse_ctx *c, const char *driver, double mbit, doubl
  * virtual pair means that the receiver's ring was full. shared_cpu: generator and receiver took turns on one CPU. */
 void check_generator(struct parse_ctx *c, double sent, double refused, double received, bool is_virtual, bool shared_cpu);
 
-/* Two snapshots of /proc/stat around the measured part. */
-struct cpu_times { double total, idle, softirq, steal; };
+/* Two snapshots of the CPUs around the measured part, as lines:
+ *	cpuN ...        of /proc/stat
+ *	khz N X         scaling_cur_freq of CPU N
+ *	throttled X     core_throttle_count, of all CPUs together
+ */
+struct cpu_times { double total, idle, softirq, steal, khz; bool has; };
 #define CHECK_MAX_CPUS 1024
-struct cpu_use { struct cpu_times before[CHECK_MAX_CPUS], after[CHECK_MAX_CPUS]; bool has_before[CHECK_MAX_CPUS], has_after[CHECK_MAX_CPUS]; };
-/* One line of /proc/stat; others than "cpuN ..." are passed over. */
+struct cpu_use { struct cpu_times before[CHECK_MAX_CPUS], after[CHECK_MAX_CPUS]; double throttled[2]; bool has_throttled[2]; };
+/* Other lines are passed over. */
 void cpu_use_line(struct cpu_use *u, bool after, char *line);
 /* Share of the time in which a CPU was busy (0..1), NAN where it cannot be told; part of it in softirqs. */
 double cpu_busy(const struct cpu_use *u, int cpu, double *ret_softirq);
-void check_interference(struct parse_ctx *c, const struct cpu_use *u);
+/* Time stolen and throttling fail. What is only odd is unknown: a clock that changed by more than 2 %, or a CPU that had
+ * nothing to do in this test and was busy. works: CPUs that had, CHECK_MAX_CPUS of them; NULL: all. */
+void check_interference(struct parse_ctx *c, const struct cpu_use *u, const bool *works);
 
 /* One call per event that perf was asked for: share of the time in which it ran (NAN: never counted). */
 

@@ -133,12 +133,47 @@ static void test_cpus(void)
 	is_near(soft, 0.7, 1e-12, "70 %% of it in softirqs");
 	is_near(cpu_busy(&u, 1, &soft), 0.1, 1e-12, "CPU 1 was stolen from");
 	ok(isnan(cpu_busy(&u, 2, &soft)) && isnan(cpu_busy(&u, -1, &soft)) && isnan(cpu_busy(&u, 1 << 20, &soft)), "no such CPUs");
-	check_interference(&ctx, &u);
+	check_interference(&ctx, &u, NULL);
 	is_str(verdict("interference"), "fail", "100 of 2000 ticks stolen: %s", evidence("interference"));
 	FRESH;
-	check_interference(&ctx, &(struct cpu_use){0});
+	check_interference(&ctx, &(struct cpu_use){0}, NULL);
 	is_str(verdict("interference"), "unknown", "without CPU times");
 	FRESH;
+}
+
+static void lines(struct cpu_use *u, bool after, const char *const *line)
+{
+	for (; *line; line++) {
+		_cleanup_free_ char *copy = xstrdup(*line);
+
+		cpu_use_line(u, after, copy);
+	}
+}
+
+static void test_interference(void)
+{
+	static const char *const before[] = {"khz 0 2400000", "cpu0 0 0 0 0 0 0 0 0", "cpu1 0 0 0 0 0 0 0 0", "throttled 5", NULL},
+			  *const idle[] = {"cpu0 0 0 100 0 0 0 0 0", "cpu1 0 0 5 95 0 0 0 0", "khz 0 2410000", "throttled 5", NULL},
+			  *const load[] = {"cpu0 0 0 100 0 0 0 0 0", "cpu1 50 0 0 50 0 0 0 0", "throttled 5", NULL},
+			  *const slow[] = {"cpu0 0 0 100 0 0 0 0 0", "khz 0 1200000", NULL},
+			  *const hot[] = {"cpu0 0 0 100 0 0 0 0 0", "throttled 9", NULL};
+	static const struct { const char *const *after; const char *verdict, *words; } cases[] = {
+		{idle, "pass", "0.00%"}, {load, "unknown", "CPU 1 had nothing to do and was 50% busy"},
+		{slow, "unknown", "CPU 0 went from 2400 to 1200 MHz"}, {hot, "fail", "throttled 4 times"},
+	};
+	static bool works[CHECK_MAX_CPUS] = {true};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct cpu_use *u = xcalloc(1, sizeof(*u));
+
+		lines(u, false, before);
+		lines(u, true, cases[i].after);
+		check_interference(&ctx, u, works);
+		is_str(verdict("interference"), cases[i].verdict, "%s", evidence("interference"));
+		ok(strstr(evidence("interference"), cases[i].words) != NULL, "and why");
+		free(u);
+		FRESH;
+	}
 }
 
 static void test_counters(void)
@@ -243,6 +278,7 @@ int main(void)
 	test_line_rate();
 	test_generator();
 	test_cpus();
+	test_interference();
 	test_counters();
 	test_perf_stat();
 	test_untrusted();

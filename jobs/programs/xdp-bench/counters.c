@@ -4,7 +4,7 @@
  *
  *	@ 12.34 pktgen kpbg0@0              "     pkts-sofar: 60000  errors: 0" of /proc/net/pktgen/kpbg0@0
  *	@ 12.36 ethtool generator kpbg0     ethtool -S: "     name: value"
- *	@ 12.39 stat                        the cpuN lines of /proc/stat
+ *	@ 12.39 stat                        the cpuN lines of /proc/stat, clocks and throttling (jobs/check.h)
  *
  * and what pktgen prints when it has ended:
  *
@@ -61,7 +61,7 @@ void xdp_counter_line(struct xdp_counters *k, bool after, char *line)
 	size_t n;
 	double v;
 
-	if (k->kind == K_STAT && startswith(line, "cpu")) {
+	if (k->kind == K_STAT && line[0] != '@') {
 		if (!k->cpus)
 			k->cpus = xcalloc(1, sizeof(*k->cpus));
 		cpu_use_line(k->cpus, after, line);

@@ -256,10 +256,18 @@ static void check_cross(struct parse_ctx *c, const struct output *o)
 		  100 * (counted / seen - 1));
 }
 
+/* CPUs that have something to do in this test, and the first one, on which xdp-bench itself may be. */
+static void works(const struct output *o, bool *ret)
+{
+	for (int i = 0; i < CHECK_MAX_CPUS; i++)
+		ret[i] = !i || o->x.cpu_rx[i] > 0 || o->x.cpu_kthread[i] > 0 || generates_on(o, i);
+}
+
 static void check_all(struct parse_ctx *c, const struct output *o, double frame)
 {
 	double refused, sent = xdp_sent(&o->k, &refused), rx = xdp_mean(&o->x, X_RX);
 	static const struct cpu_use none;
+	bool at_work[CHECK_MAX_CPUS];
 
 	check_generator(c, sent, refused, rx, streq(o->gen_driver, "veth"), generates_on(o, busiest(o->x.cpu_rx)));
 	if (*o->k.trouble)
@@ -269,7 +277,8 @@ static void check_all(struct parse_ctx *c, const struct output *o, double frame)
 	check_steady(c, o->x.rate + o->x.skip, o->x.used, "pkt/s");
 	check_errors(c, o);
 	check_cross(c, o);
-	check_interference(c, o->k.cpus ? o->k.cpus : &none);
+	works(o, at_work);
+	check_interference(c, o->k.cpus ? o->k.cpus : &none, at_work);
 }
 
 static int generator_only(struct parse_ctx *c, const struct output *o)

@@ -312,7 +312,9 @@ program_warmup() {
 		xdp_stop_bench
 		die "xdp-bench ended early with status $xdp_status: $(xdp_last_line "$RESULT_DIR/xdp-bench.err")"
 	fi
-	if [ -n "$xdp_gen_pid" ] && xdp_ended "$xdp_gen_pid"; then die "the generator stopped by itself"; fi
+	if [ -n "$xdp_gen_pid" ] && xdp_ended "$xdp_gen_pid"; then
+		die "$generator stopped by itself: $(xdp_last_line "$RESULT_DIR/generator")"
+	fi
 }
 
 # ---- what is printed ----
@@ -348,6 +350,17 @@ xdp_snapshot() {
 	fi
 	echo "@ $(xdp_uptime) stat"
 	grep '^cpu[0-9]' /proc/stat
+	for xdp_file in /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq; do
+		[ -r "$xdp_file" ] || continue
+		xdp_cpu=${xdp_file#*/cpu/cpu}
+		echo "khz ${xdp_cpu%%/*} $(cat "$xdp_file")"
+	done
+	xdp_sum=
+	for xdp_file in /sys/devices/system/cpu/cpu[0-9]*/thermal_throttle/core_throttle_count; do
+		[ -r "$xdp_file" ] || continue
+		xdp_sum=$((xdp_sum + $(cat "$xdp_file")))
+	done
+	[ -z "$xdp_sum" ] || echo "throttled $xdp_sum"
 }
 
 xdp_facts() {
