@@ -6,6 +6,8 @@
  */
 #include "jobs/programs/xdp-bench/xdp.h"
 
+#define MAX_LOST 0.01           /* part of the packets */
+
 enum section { S_FACTS, S_STDOUT, S_STDERR, S_GENERATOR, S_BEFORE, S_AFTER, S_END };
 static const char *const sections[] = {[S_STDOUT] = "stdout", [S_STDERR] = "stderr", [S_GENERATOR] = "generator",
 				       [S_BEFORE] = "before", [S_AFTER] = "after", [S_END] = "end"};
@@ -181,7 +183,7 @@ static void check_errors(struct parse_ctx *c, const struct output *o)
 			what = kinds[i].what;
 		}
 	}
-	check_say(c, "errors", worst > 0.001 * rx ? CHECK_FAIL : CHECK_PASS, "%.0f of %.0f pkt/s %s", worst, rx, what);
+	check_say(c, "errors", worst > MAX_LOST * rx ? CHECK_FAIL : CHECK_PASS, "%.0f of %.0f pkt/s %s", worst, rx, what);
 }
 
 static int busiest(const double *sum)

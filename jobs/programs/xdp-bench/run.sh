@@ -329,25 +329,7 @@ xdp_uptime() {
 	echo "$xdp_now"
 }
 
-# Counters, each with the time they were read at.
-xdp_snapshot() {
-	echo "# ---- $1"
-	if [ -n "$xdp_gen_pid" ]; then
-		if [ "$generator" = pktgen ]; then
-			# shellcheck disable=SC2016
-			in_gen sh -c 'for _f in /proc/net/pktgen/*@*; do
-				read -r _now _ </proc/uptime
-				echo "@ $_now pktgen ${_f##*/}"
-				grep pkts-sofar "$_f"
-			done'
-		fi
-		echo "@ $(xdp_uptime) ethtool generator $xdp_gen"
-		in_gen ethtool -S "$xdp_gen" 2>&1
-	fi
-	if [ "$role" != generator ]; then
-		echo "@ $(xdp_uptime) ethtool receiver $xdp_rx"
-		ethtool -S "$xdp_rx" 2>&1
-	fi
+xdp_cpu_times() {
 	echo "@ $(xdp_uptime) stat"
 	grep '^cpu[0-9]' /proc/stat
 	for xdp_file in /sys/devices/system/cpu/cpu[0-9]*/cpufreq/scaling_cur_freq; do
@@ -363,6 +345,25 @@ xdp_snapshot() {
 	[ -z "$xdp_sum" ] || echo "throttled $xdp_sum"
 }
 
+# Each with the time it was read at.
+xdp_counters() {
+	if [ -n "$xdp_gen_pid" ]; then
+		if [ "$generator" = pktgen ]; then
+			# shellcheck disable=SC2016
+			in_gen sh -c 'for _f in /proc/net/pktgen/*@*; do
+				read -r _now _ </proc/uptime
+				echo "@ $_now pktgen ${_f##*/}"
+				grep pkts-sofar "$_f"
+			done'
+		fi
+		echo "@ $(xdp_uptime) ethtool generator $xdp_gen"
+		in_gen ethtool -S "$xdp_gen" 2>&1
+	fi
+	[ "$role" != generator ] || return 0
+	echo "@ $(xdp_uptime) ethtool receiver $xdp_rx"
+	ethtool -S "$xdp_rx" 2>&1
+}
+
 xdp_facts() {
 	echo "# cmd: xdp-bench $xdp_command"
 	echo "# version: $xdp_version"
@@ -375,12 +376,16 @@ xdp_facts() {
 
 program_run() {
 	xdp_facts
-	xdp_snapshot before
+	echo "# ---- before"
+	xdp_counters
+	xdp_cpu_times
 	# 1.3 prints nothing before its end: which lines are of the measured part is told by the time since its start
 	xdp_begin=$(xdp_uptime)
 	timed sleep "$seconds"
 	echo "# times: attached ${xdp_attached_at:-0} begin $xdp_begin end $(xdp_uptime)"
-	xdp_snapshot after
+	echo "# ---- after"
+	xdp_cpu_times
+	xdp_counters
 	xdp_stop_bench
 	xdp_stop_generator
 	echo "# exit status: ${xdp_status:-0}"
