@@ -22,6 +22,17 @@ need_root() {
 	[ "$(id -u)" = 0 ] || die "must run as root"
 }
 
+# busybox's shell takes its own "ip", which knows no namespaces, before any program of that name; a function goes before
+# both. Where another program starts it (timeout, time, exec), it must be named by its path.
+ip_program=ip
+for _dir in /sbin /usr/sbin /bin /usr/bin; do
+	[ ! -x "$_dir/ip" ] || ip_program=$_dir/ip
+done
+
+ip() {
+	command "$ip_program" "$@"
+}
+
 online_cpus() {
 	getconf _NPROCESSORS_ONLN 2>/dev/null || nproc 2>/dev/null || grep -c '^processor' /proc/cpuinfo
 }
@@ -136,12 +147,12 @@ own_program() {
 
 net_pair() {
 	need_root
-	need ip
+	[ "$ip_program" != ip ] || die "missing program: ip (Debian package iproute2)"
 	net_pair_remove
 	for _side in 0 1; do
-		ip netns add "kpb$_side" || die "cannot make a network namespace (the kernel needs CONFIG_NET_NS)"
+		_said=$(ip netns add "kpb$_side" 2>&1) || die "cannot make a network namespace (CONFIG_NET_NS): $_said"
 	done
-	ip link add kpb0 netns kpb0 type veth peer name kpb1 netns kpb1 || die "cannot make a veth pair (CONFIG_VETH)"
+	_said=$(ip link add kpb0 netns kpb0 type veth peer name kpb1 netns kpb1 2>&1) || die "cannot make a veth pair (CONFIG_VETH): $_said"
 	for _side in 0 1; do
 		ip -n "kpb$_side" addr add "10.77.0.$((_side + 1))/24" dev "kpb$_side" || die "cannot set up the veth pair"
 		ip -n "kpb$_side" link set lo up
@@ -168,7 +179,7 @@ in_net() {
 net_exec() {
 	_side=$1
 	shift
-	if [ "$_side" = - ]; then exec "$@"; else exec ip netns exec "kpb$_side" "$@"; fi
+	if [ "$_side" = - ]; then exec "$@"; else exec "$ip_program" netns exec "kpb$_side" "$@"; fi
 }
 
 # ---- the host: what it is and what is set, in $RESULT_DIR/host-facts as "key: value"; what could not be set is a "warning: ..." ----

@@ -34,7 +34,7 @@ server() {
 		;;
 	qperf) set -- qperf -lp 19765 ;;
 	esac
-	if [ "$rx_ns" != - ]; then set -- ip netns exec "kpb$rx_ns" "$@"; fi
+	if [ "$rx_ns" != - ]; then set -- "$ip_program" netns exec "kpb$rx_ns" "$@"; fi
 	exec timeout "$limit" "$@"
 }
 
@@ -61,7 +61,7 @@ client() {
 	qperf:*) set -- qperf -lp 19765 -t "$seconds" -uu "$host" "$@" ;;
 	esac
 	case $engine in sockperf) set -- "$@" -i "$host" -p 11111 -t "$seconds" ;; esac
-	if [ "$tx_ns" != - ]; then set -- ip netns exec "kpb$tx_ns" "$@"; fi
+	if [ "$tx_ns" != - ]; then set -- "$ip_program" netns exec "kpb$tx_ns" "$@"; fi
 	$runner timeout "$limit" "$@"
 }
 

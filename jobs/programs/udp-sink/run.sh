@@ -12,7 +12,7 @@ program_setup() {
 	rx_ns=- tx_ns=- device=$nic in_rx='' send_pid=''
 	if [ -z "$nic" ] && [ "$role" = both ]; then
 		net_pair
-		rx_ns=1 tx_ns=0 device=kpb1 address=10.77.0.2 in_rx='ip netns exec kpb1'
+		rx_ns=1 tx_ns=0 device=kpb1 address=10.77.0.2 in_rx="$ip_program netns exec kpb1"
 	elif [ "$role" = both ]; then
 		die "role both is for the veth pair: with a NIC, run one job as receiver and one as sender"
 	fi
