@@ -264,6 +264,8 @@ static void test_generator_role(void)
 		{"ethtool.generator.port.tx_size_64", 100},
 	};
 	static const char no_device[] = "# role: generator\n# ---- generator\nResult: ERROR: can not add device nosuch0@0\n# ---- end\n";
+	static const char by_socket[] = "# role: generator\n# ---- before\n@ 10 sent eth2\npkts-sofar: 100 errors: 0\n"
+					"# ---- after\n@ 20 sent eth2\npkts-sofar: 300 errors: 0\n# ---- end\n";
 	RUN p, q;
 
 	parse_text(&p, "drop", 3, 10, NULL, text, strlen(text));
@@ -273,6 +275,9 @@ static void test_generator_role(void)
 
 		is_near(v ? v->value : NAN, values[i].want, 1e-9, "%s", values[i].name);
 	}
+	parse_text(&q, "drop", 3, 10, NULL, by_socket, strlen(by_socket));
+	ok(q.r == 0 && metric_set_get(&q.m, "generator.pps") && metric_set_get(&q.m, "generator.pps")->value == 20, "a sender with sockets");
+	run_release(&q);
 	ok(!metric_set_get(&p.m, "ethtool.generator.tx-0.packets"), "what did not move is left out");
 	parse_text(&q, "drop", 3, 10, NULL, no_device, strlen(no_device));
 	is_int(q.r, -EBADMSG, "pktgen without a device");

@@ -3,6 +3,7 @@
  * counters.c - snapshots before and after the measured part, each item under "@ UPTIME KIND [NAME]":
  *
  *	@ 12.34 pktgen kpbg0@0              "     pkts-sofar: 60000  errors: 0" of /proc/net/pktgen/kpbg0@0
+ *	@ 12.34 sent kpbg0                  the same line, of the device's own counts, where another program sends
  *	@ 12.36 ethtool generator kpbg0     ethtool -S: "     name: value"
  *	@ 12.39 stat                        the cpuN lines of /proc/stat, clocks and throttling (jobs/check.h)
  *
@@ -45,8 +46,9 @@ static void item(struct xdp_counters *k, char *const *w, size_t n)
 	k->kind = K_NONE;
 	if (n < 3 || !number(w[1], &k->at))
 		return;
-	if (!strcmp(w[2], "pktgen") && n > 3) {
+	if ((!strcmp(w[2], "pktgen") || !strcmp(w[2], "sent")) && n > 3) {
 		k->kind = K_PKTGEN_SENT;
+		k->by_socket = w[2][0] == 's';
 		metric_word(k->device, sizeof(k->device), w[3]);
 	} else if (!strcmp(w[2], "ethtool") && n > 3) {
 		k->kind = !strcmp(w[3], "generator") ? K_GENERATOR : K_RECEIVER;
@@ -176,9 +178,9 @@ void xdp_add_counters(struct parse_ctx *c, const struct xdp_counters *k)
 		metric_set_add(c->out, name, r, "/s", 0, false);
 	}
 	if (isfinite(sent))
-		metric_set_add(c->out, "pktgen.pps", sent, "pkt/s", 0, false);
+		metric_set_add(c->out, k->by_socket ? "generator.pps" : "pktgen.pps", sent, "pkt/s", 0, false);
 	if (isfinite(refused))
-		metric_set_add(c->out, "pktgen.errors_per_sec", refused, "/s", 0, false);
+		metric_set_add(c->out, k->by_socket ? "generator.errors_per_sec" : "pktgen.errors_per_sec", refused, "/s", 0, false);
 	if (k->results) {
 		metric_set_add(c->out, "pktgen.total.pps", k->pps, "pkt/s", 0, false);
 		metric_set_add(c->out, "pktgen.total.errors", k->errors, "", 0, false);

@@ -108,7 +108,7 @@ xdp_cpus() {
 	xdp_free=$((gen_cpu + xdp_threads))
 	if [ "$rx_cpu" = auto ]; then
 		rx_cpu=none
-		if [ -z "$nic$generator_nic" ] && [ "$xdp_mode" = native ] && [ "$xdp_online" -gt $((xdp_free + xdp_remote)) ]; then
+		if [ -z "$nic$generator_nic" ] && [ "$xdp_online" -gt $((xdp_free + xdp_remote)) ]; then
 			rx_cpu=$xdp_free
 			xdp_free=$((xdp_free + 1))
 		fi
@@ -182,7 +182,7 @@ while [ "$_cpu" -lt $(($2 + $3)) ]; do
 	if [ "$xdp_mode" = skb ]; then
 		echo "flag !SHARED" >"/proc/net/pktgen/$1@$_cpu" 2>/dev/null
 		if grep -q "unknown" "/proc/net/pktgen/$1@$_cpu"; then
-			echo "pktgen shares its packets here, and generic XDP panics on those (BUG in pskb_expand_head): kernels before 6.7 cannot; set generator: xdp-trafficgen" >&2
+			echo "pktgen shares its packets here, and generic XDP panics on those (BUG in pskb_expand_head): kernels before 6.7 cannot do otherwise; set generator: kpb-udp-send" >&2
 			exit 1
 		fi
 	fi
@@ -218,9 +218,33 @@ xdp_start_trafficgen() {
 	if xdp_ended "$xdp_gen_pid"; then die "xdp-trafficgen: $(xdp_last_line "$RESULT_DIR/generator")"; fi
 }
 
+# Through sockets: slower, but these packets are as any others.
+xdp_start_udp() {
+	xdp_burst=$burst
+	[ "$burst" != auto ] || xdp_burst=32
+	xdp_cpu_list=$gen_cpu
+	xdp_cpu=1
+	while [ "$xdp_cpu" -lt "$xdp_threads" ]; do
+		xdp_cpu_list=$xdp_cpu_list,$((gen_cpu + xdp_cpu))
+		xdp_cpu=$((xdp_cpu + 1))
+	done
+	xdp_bytes=$((pkt_size - 42)) # Ethernet, IP and UDP headers
+	[ "$xdp_bytes" -ge 1 ] || xdp_bytes=18
+	# shellcheck disable=SC2016
+	xdp_said=$(in_gen sh -c '"$3" addr add 198.18.0.1/24 dev "$1" && "$3" neigh replace 198.18.0.2 lladdr "$2" dev "$1" nud permanent' \
+		sh "$xdp_gen" "$dst_mac" "$ip_program" 2>&1) || die "cannot give $xdp_gen an address: $xdp_said"
+	in_gen kpb-udp-send -a 198.18.0.2 -p 9 -f "$flows" -s "$xdp_bytes" -b "$xdp_burst" -T "$xdp_threads" -c "$xdp_cpu_list" -t 86400 \
+		>"$RESULT_DIR/generator" 2>&1 &
+	xdp_gen_pid=$!
+}
+
 xdp_start_generator() {
 	[ "$role" != receiver ] || return 0
-	if [ "$generator" = pktgen ]; then xdp_start_pktgen; else xdp_start_trafficgen; fi
+	case $generator in
+	pktgen) xdp_start_pktgen ;;
+	xdp-trafficgen) xdp_start_trafficgen ;;
+	*) xdp_start_udp ;;
+	esac
 }
 
 xdp_stop_generator() {
@@ -269,9 +293,20 @@ xdp_start_bench() {
 	esac
 }
 
-# Receiving gets a thread, which can be put on a CPU.
+# Receiving gets a thread, which can be put on a CPU. Generic XDP runs after packet steering, which can do the same.
 xdp_pin() {
 	[ "$rx_cpu" != none ] || return 0
+	if [ "$xdp_mode" = skb ]; then
+		xdp_mask=$(printf %x $((1 << (rx_cpu % 32))))
+		xdp_cpu=$rx_cpu
+		while [ "$xdp_cpu" -ge 32 ]; do
+			xdp_mask=$xdp_mask,00000000
+			xdp_cpu=$((xdp_cpu - 32))
+		done
+		{ echo "$xdp_mask" >"/sys/class/net/$xdp_rx/queues/rx-0/rps_cpus"; } 2>/dev/null ||
+			die "no packet steering here (CONFIG_RPS): set rx_cpu: none"
+		return
+	fi
 	need taskset
 	{ echo 1 >"/sys/class/net/$xdp_rx/threaded"; } 2>/dev/null || die "no threaded NAPI here: set rx_cpu: none"
 	xdp_pinned=
@@ -355,6 +390,11 @@ xdp_counters() {
 				echo "@ $_now pktgen ${_f##*/}"
 				grep pkts-sofar "$_f"
 			done'
+		elif [ "$generator" = kpb-udp-send ]; then
+			# shellcheck disable=SC2016
+			in_gen sh -c 'read -r _now _ </proc/uptime
+				cd "/sys/class/net/$1/statistics" && read -r _sent <tx_packets && read -r _lost <tx_dropped &&
+					echo "@ $_now sent $1" && echo "pkts-sofar: $_sent errors: $_lost"' sh "$xdp_gen"
 		fi
 		echo "@ $(xdp_uptime) ethtool generator $xdp_gen"
 		in_gen ethtool -S "$xdp_gen" 2>&1

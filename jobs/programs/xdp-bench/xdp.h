@@ -62,6 +62,7 @@ struct xdp_counters {
 	/* pktgen's result lines, one pair a device */
 	double pps, errors, packets;
 	size_t results;
+	bool by_socket;                 /* it was not pktgen that sent */
 	char trouble[200];              /* a Result that is not OK */
 };
 void xdp_counter_line(struct xdp_counters *k, bool after, char *line);
