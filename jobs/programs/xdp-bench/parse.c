@@ -16,7 +16,8 @@ struct output {
 	struct xdp_lines x;
 	struct xdp_counters k;
 	char role[16], rx_driver[32], gen_driver[32], attached[16], last_error[300];
-	double status, speed, rx_cpu, gen_cpu, threads, attached_at, begin; /* NAN: not told */
+	double status, speed, rx_cpu, gen_cpu, threads, attached_at, begin, end; /* NAN: not told */
+	size_t asked;                   /* seconds that the job wants */
 	bool ended, chat;               /* chat: last_error is a library's */
 };
 
@@ -62,6 +63,7 @@ static void read_fact(struct output *o, char *line)
 	if (!strcmp(w[1], "times:")) {
 		o->attached_at = fact_number(w, n, "attached");
 		o->begin = fact_number(w, n, "begin");
+		o->end = fact_number(w, n, "end");
 	}
 	if (!strcmp(w[1], "generator:")) {
 		metric_word(o->gen_driver, sizeof(o->gen_driver), fact(w, n, "driver"));
@@ -89,13 +91,16 @@ static void note_error(struct output *o, const char *line)
 	}
 }
 
-/* Line k ends k seconds after the start. The line in which the measured part begins is not of it. */
+/* Line k ends k seconds after the start. Those in which the measured part begins and ends are not of it. */
 static void set_window(struct output *o)
 {
-	double passed = o->begin - o->attached_at;
+	double from = ceil(o->begin - o->attached_at), to = floor(o->end - o->attached_at);
 
-	if (passed >= 0 && passed < MAX_RATES)
-		o->x.skip = (size_t)ceil(passed);
+	if (!(from >= 0 && from < MAX_RATES))
+		return;
+	o->x.skip = (size_t)from;
+	if (to >= from)
+		o->x.want = MIN(o->asked, (size_t)MIN(to - from, MAX_RATES));
 }
 
 static void read_all(struct output *o, const char *text, size_t len)
@@ -142,9 +147,9 @@ static int check_ran(struct parse_ctx *c, const struct output *o, const char *mo
 		return parse_fail(c, "failed", "the output is cut off");
 	if (!x->seen)
 		return parse_fail(c, "incomplete", "xdp-bench measured nothing%s%s", *o->last_error ? ": " : "", o->last_error);
-	if (x->used + 1 + x->want / 10 < x->want || !x->used)
+	if (x->used + 1 + o->asked / 10 < o->asked || !x->used)
 		return parse_fail(c, "failed", "xdp-bench printed %zu intervals, %zu of the warm-up and %zu were wanted", x->seen, x->skip,
-				  x->want);
+				  o->asked);
 	if (!(rx > 0))
 		return parse_fail(c, "failed", "xdp-bench ended with status 0, but no packet arrived%s%s", *o->k.trouble ? "; pktgen: " : "",
 				  o->k.trouble);
@@ -330,9 +335,9 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	int r = program_def_get("xdp-bench", &d);
 
 	if (r == 0) {
-		o->status = o->speed = o->rx_cpu = o->gen_cpu = o->threads = o->attached_at = o->begin = NAN;
+		o->status = o->speed = o->rx_cpu = o->gen_cpu = o->threads = o->attached_at = o->begin = o->end = NAN;
 		o->x.skip = (size_t)seconds_of(c, d, "warmup");
-		o->x.want = (size_t)seconds_of(c, d, "runtime");
+		o->x.want = o->asked = (size_t)seconds_of(c, d, "runtime");
 		read_all(o, text, len);
 		r = judge(c, o, d);
 	}

@@ -419,9 +419,10 @@ program_run() {
 	echo "# ---- before"
 	xdp_counters
 	xdp_cpu_times
-	# 1.3 prints nothing before its end: which lines are of the measured part is told by the time since its start
+	# 1.3 prints nothing before its end: which lines are of the measured part is told by the time since its start. It takes
+	# a second more until so many whole ones have passed.
 	xdp_begin=$(xdp_uptime)
-	timed sleep "$seconds"
+	timed sleep "$((seconds + 1))"
 	echo "# times: attached ${xdp_attached_at:-0} begin $xdp_begin end $(xdp_uptime)"
 	echo "# ---- after"
 	xdp_cpu_times
