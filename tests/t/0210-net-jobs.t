@@ -114,6 +114,23 @@ if command -v iperf3 >/dev/null; then
 	[ $? = 99 ] && grep -q 'iperf3 cannot do tcp_rr' "$dir/cannot/cause"
 	ok $? "what an engine cannot do is a set-up failure"
 fi
+# neper itself is in no distribution: something that takes its options, opens its control port and prints what it prints
+mkdir "$dir/neper"
+cat >"$dir/neper/tcp_rr" <<'EOF'
+#!/bin/sh
+here=$(dirname "$0") side=server
+case $1 in -c) side=client ;; esac
+echo "$*" >"$here/$side.options"
+if [ $side = server ]; then timeout 20 busybox nc -l -p 12866 </dev/null >/dev/null; else busybox nc "$3" 12866 </dev/null; fi
+sed -n "/^### kperfbot .* $side/,/^### stderr/p" tests/fixtures/net/neper-tcp_rr.txt | grep -v '^###'
+EOF
+chmod +x "$dir/neper/tcp_rr"
+"$K" job render neper-tcp_rr length=4s dir="$dir/neper" monitors=time >"$dir/neper.sh"
+RESULT_DIR=$dir/real timeout 60 dash "$dir/neper.sh" >"$dir/out" 2>&1
+ok $? "neper's options and sections"
+is "$(cat "$dir/neper/client.options")" "-c -H 10.77.0.2 -p 50,90,99 -T4 -F8 -l4" "the client gets -c -H -p -T -F -l"
+is "$(cat "$dir/neper/server.options")" "-T4 -F8 -l4" "the server the same -T -F -l"
+is "$(grep -c -e '^num_transactions=1185' -e '^### rc=0' "$dir/real/neper")" 4 "both ends' output is kept"
 "$K" job render neper-tcp_rr dir=/nonexistent monitors= >"$dir/neper.sh"
 RESULT_DIR=$dir/none dash "$dir/neper.sh" >/dev/null 2>&1
 [ $? = 99 ] && grep -q 'missing program: /nonexistent/tcp_rr' "$dir/none/cause"

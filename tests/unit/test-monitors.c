@@ -88,14 +88,15 @@ static void test_mpstat(void)
 
 	parse_text(&p, "mpstat", "uptime: 100.0\ncpu  100 0 100 800 0 0 0 0 10 0\ncpu0 50 0 50 400 0 0 0 0 0 0\n"
 				 "uptime: 101.0\ncpu  150 0 120 920 5 0 5 0 20 0\ncpu0 100 0 50 450 0 0 0 0 0 0\n"
-				 "uptime: 102.0\ncpu  150 0 120 1120 5 0 5 0 20 0\ncpu0 100 0 50 550 0 0 0 0 0 0\n");
+				 "uptime: 102.0\ncpu  150 0 120 1120 5 0 5 0 20 0\ncpu0 100 0 50 550 0 0 0 0 0 0\n"
+				 "uptime: 102.1\ncpu  160 0 120 1120 5 0 5 0 20 0\ncpu0 110 0 50 550 0 0 0 0 0 0\n");
 	is_int(p.r, 0, "mpstat");
 	/* first interval: usr 50 - 10 guest, sys 20, idle 120, iowait 5, soft 5, guest 10: 200; the second is idle */
 	is_near(value(&p, "mpstat.cpu.all.usr%"), 40.0 / 200 * 100 / 2, 1e-9, "mean of the shares, guest time taken out");
 	is_near(value(&p, "mpstat.cpu.all.guest%"), 10.0 / 200 * 100 / 2, 1e-9, "guest time");
 	is_near(value(&p, "mpstat.cpu.all.idle%"), (60 + 100) / 2.0, 1e-9, "idle time");
 	is_near(value(&p, "mpstat.cpu.0.usr%"), 25, 1e-9, "one CPU");
-	is_near(value(&p, "mpstat.max_utilization_pct"), 100 - 62.5, 1e-9, "busiest second of all CPUs together");
+	is_near(value(&p, "mpstat.max_utilization_pct"), 100 - 62.5, 1e-9, "busiest second of all CPUs together, a short rest not among them");
 	is_near(value(&p, "mpstat.max_utilization.seconds"), 1, 1e-9, "and when it was");
 	parse_text(&p, "mpstat", "uptime: 100.0\ncpu  100 0 100 800 0 0 0 0 10 0\n");
 	is_int(p.r, -EBADMSG, "one sample says nothing");

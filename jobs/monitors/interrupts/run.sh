@@ -4,6 +4,7 @@ monitor_interrupts_setup() {
 }
 
 monitor_interrupts_start() {
+	: >"$RESULT_DIR/interrupts"
 	sample_once interrupts /proc/interrupts
 }
 

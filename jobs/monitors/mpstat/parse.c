@@ -11,6 +11,7 @@
 #include "jobs/sample.h"
 
 #define MAX_CPUS 64
+#define SHORTEST 0.5            /* s; the interval that the test's end cut off would weigh as much as a whole one */
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFT, STEAL, GUEST, GNICE, N_TIMES };
 static const char *const kind[] = {"usr", "nice", "sys", "idle", "iowait", "irq", "soft", "steal", "guest", "gnice"};
 
@@ -66,19 +67,22 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct proc_samples it = {.text = text, .len = len};
 	_cleanup_series_ struct series l = {0};
-	struct machine *m = xcalloc(2, sizeof(*m));
-	double max = NAN, at = NAN, start = NAN;
+	struct machine *before = xcalloc(2, sizeof(*before)), *now = before + 1;
+	double max = NAN, at = NAN, start = NAN, last = NAN;
 	struct proc_sample s;
 	size_t n = 0;
 
-	for (; next_sample(&it, &s); n++) {
-		struct machine *now = &m[n % 2], *before = &m[(n + 1) % 2];
+	while (next_sample(&it, &s)) {
 		double used;
 
+		if (n > 1 && s.uptime - last < SHORTEST)
+			continue;
 		*now = (struct machine){0};
 		read_stat(now, &s);
-		if (!n) {
+		last = s.uptime;
+		if (!n++) {
 			start = s.uptime;
+			*before = *now;
 			continue;
 		}
 		used = add_interval(&l, "all", &before->cpu[MAX_CPUS], &now->cpu[MAX_CPUS]);
@@ -92,8 +96,9 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 			snprintf(who, sizeof(who), "%u", i);
 			(void)add_interval(&l, who, &before->cpu[i], &now->cpu[i]);
 		}
+		*before = *now;
 	}
-	free(m);
+	free(before);
 	if (n < 2 || !l.n)
 		return no_samples(c, "mpstat", text, len);
 	for (size_t i = 0; i < l.n; i++)

@@ -5,6 +5,7 @@ monitor_perf_profile_setup() {
 	need_root
 	need perf
 	perf_profile_pid=
+	rm -f "$RESULT_DIR/perf-profile-cpu" "$RESULT_DIR/perf.data"
 	perf_profile_options="-e cpu-clock -F 997"
 	if perf stat -a -e cycles true 2>&1 | grep -q '^ *[0-9].*cycles'; then
 		perf_profile_options="-e cycles:pp --count=1000003"

@@ -4,6 +4,7 @@ monitor_softirqs_setup() {
 }
 
 monitor_softirqs_start() {
+	: >"$RESULT_DIR/softirqs"
 	sample_once softirqs /proc/softirqs
 }
 

@@ -16,6 +16,7 @@ program_setup() {
 	*) need "$engine" ;;
 	esac
 	tx_ns=- rx_ns=- server_pid=
+	rm -f "$RESULT_DIR"/neper-*
 	if [ "$role" = both ]; then
 		net_pair
 		tx_ns=0 rx_ns=1 host=10.77.0.2

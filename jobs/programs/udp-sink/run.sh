@@ -24,7 +24,7 @@ program_setup() {
 	# the profile's rows for the CPUs that matter
 	perf_profile_cpus="$irq_cpu ${app_list%%,*}"
 	case $role in both | receiver) steer ;; esac
-	[ -z "$xps_cpus" ] || [ "$role" = receiver ] || set_queue "$tx_ns" kpb0 "tx-*/xps_cpus" "$(cpu_mask "$xps_cpus")"
+	[ -z "$xps_cpus" ] || [ "$role" = receiver ] || set_queue "$tx_ns" "${nic:-kpb0}" "tx-*/xps_cpus" "$(cpu_mask "$xps_cpus")"
 }
 
 # All online CPUs but one; that one where there is no other.
@@ -71,8 +71,8 @@ steer() {
 set_queue() {
 	if [ "$1" = - ]; then
 		for _file in "/sys/class/net/$2/queues"/$3; do
-			[ -e "$_file" ] || die "$2 has no $3 (the kernel needs CONFIG_RPS and CONFIG_XPS)"
-			set_file "$_file" "$4"
+			[ -e "$_file" ] || [ "$4" = 0 ] || die "$2 has no $3 (the kernel needs CONFIG_RPS and CONFIG_XPS)"
+			[ ! -e "$_file" ] || set_file "$_file" "$4"
 		done
 		return
 	fi
