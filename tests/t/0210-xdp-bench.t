@@ -40,6 +40,9 @@ if [ "$(id -u)" = 0 ] && command -v xdp-bench >/dev/null && command -v ethtool >
 	refused "too short a test" "too short: xdp-bench prints once a second" runtime=2s
 	refused "more CPUs than there are" "needs CPU [0-9]+, but there are" threads=4000
 	refused "a NIC that is not there" "no network device 'kpbno0'" nic=kpbno0
+	refused "a generator without a receiver" "no network device '' to receive on" generator_nic=lo
+	refused "a receiver alone, without its NIC" "no network device '' to receive on" generator_nic=lo role=receiver
+	refused "nowhere to redirect to" "mode redirect needs target_nic, not ''" mode=redirect nic=lo role=receiver
 	refused "a role without a device" "role generator needs nic or generator_nic" role=generator
 	# the real thing; here it may work or not, but it says why, and leaves nothing
 	rm -rf "$T/r"
@@ -51,6 +54,6 @@ if [ "$(id -u)" = 0 ] && command -v xdp-bench >/dev/null && command -v ethtool >
 	[ ! -e /sys/class/net/kpbr0 ] && [ ! -e /run/netns/kpb-gen ] && [ ! -e /run/kperfbot-xdp-bench ] && ! pgrep -x xdp-bench >/dev/null
 	ok $? "no device, namespace, marker or process stays"
 else
-	for _ in 1 2 3 4 5 6; do skip "needs root, xdp-bench, ip and ethtool"; done
+	for _ in 1 2 3 4 5 6 7 8 9; do skip "needs root, xdp-bench, ip and ethtool"; done
 fi
 echo "1..$n"

@@ -253,8 +253,8 @@ static void check_cross(struct parse_ctx *c, const struct output *o)
 
 	if (isnan(counted))
 		counted = xdp_receiver_count(&o->k, "rx_xdp_packets", at);
-	if (isnan(counted) || isnan(o->attached_at)) {
-		check_say(c, "cross-check", CHECK_UNKNOWN, "driver '%s' does not count XDP packets", o->rx_driver);
+	if (isnan(counted) || isnan(o->attached_at) || streq(o->attached, "skb")) {
+		check_say(c, "cross-check", CHECK_UNKNOWN, "driver '%s' does not count these packets", o->rx_driver);
 		return;
 	}
 	seen = xdp_received(&o->x, at[0] - o->attached_at, at[1] - o->attached_at, &most);

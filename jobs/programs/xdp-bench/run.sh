@@ -1,12 +1,37 @@
 # xdp-bench runs in the initial network namespace ("ip netns exec" would hide /sys/fs/bpf), the generator and what
 # packets are redirected to in namespaces of their own, joined by veth pairs; with nic= on real devices instead.
 # Everything is started before the measured part and stopped after it.
-xdp_rx=kpbr0 xdp_gen=kpbg0 xdp_out=kpbr1 xdp_sink=kpbs0
+xdp_rx=kpbr0 xdp_gen=kpbg0 xdp_out=kpbr1
 xdp_marker=/run/kperfbot-xdp-bench
 xdp_pid='' xdp_gen_pid='' xdp_status='' xdp_bpffs=''
 
+# Words to put before a command that is to run where the generator is. A function would do, but not in the background:
+# there $! would be the shell that runs it.
+xdp_enter=
 in_gen() {
-	if [ -n "$nic$generator_nic" ]; then "$@"; else ip netns exec kpb-gen "$@"; fi
+	$xdp_enter "$@"
+}
+
+# For settings of devices that are not ours to throw away.
+xdp_set() {
+	if [ -n "$nic" ]; then set_file "$1" "$2"; else { echo "$2" >"$1"; } 2>/dev/null; fi
+}
+
+# xdp_end PID SIGNAL...: each signal gets ten seconds. Leaves the exit status in xdp_status.
+xdp_end() {
+	xdp_it=$1
+	shift
+	for xdp_signal in "$@"; do
+		if xdp_ended "$xdp_it"; then break; fi
+		kill "-$xdp_signal" "$xdp_it" 2>/dev/null
+		xdp_tries=0
+		while [ "$xdp_tries" -lt 100 ] && ! xdp_ended "$xdp_it"; do
+			sleep 0.1 2>/dev/null || sleep 1
+			xdp_tries=$((xdp_tries + 1))
+		done
+	done
+	xdp_status=0
+	wait "$xdp_it" 2>/dev/null || xdp_status=$?
 }
 
 # Gone, or a zombie that nobody has waited for yet.
@@ -73,10 +98,15 @@ xdp_target() {
 	xdp_napi_on kpb-sink kpbs0
 }
 
+xdp_there() {
+	[ -n "$1" ] && [ -e "/sys/class/net/$1" ]
+}
+
 xdp_devices() {
 	if [ -z "$nic$generator_nic" ]; then
 		[ "$role" = both ] || die "role $role needs nic or generator_nic: the devices that join the two machines"
 		xdp_pair kpbr0 kpbg0 kpb-gen 1
+		xdp_enter="$ip_program netns exec kpb-gen"
 		[ "$mode" != tx ] || xdp_pass kpb-gen kpbg0
 		case $mode in
 		redirect | redirect-map | redirect-multi) xdp_target ;;
@@ -86,12 +116,12 @@ xdp_devices() {
 		return
 	fi
 	xdp_rx=$nic xdp_gen=$generator_nic xdp_out=$target_nic
-	[ "$role" = generator ] || [ -e "/sys/class/net/$nic" ] || die "no network device '$nic' to receive on"
-	[ "$role" = receiver ] || [ -e "/sys/class/net/$generator_nic" ] || die "no network device '$generator_nic' to send from"
+	[ "$role" = generator ] || xdp_there "$nic" || die "no network device '$nic' to receive on"
+	[ "$role" = receiver ] || xdp_there "$generator_nic" || die "no network device '$generator_nic' to send from"
 	[ "$role" = generator ] || [ -n "$dst_mac" ] || dst_mac=$(cat "/sys/class/net/$nic/address")
 	[ "$role" != generator ] || [ -n "$dst_mac" ] || die "role generator needs dst_mac, the receiver's address"
 	case $mode in redirect | redirect-map | redirect-multi)
-		[ -e "/sys/class/net/$target_nic" ] || [ "$role" = generator ] || die "mode $mode needs target_nic, not '$target_nic'" ;;
+		[ "$role" = generator ] || xdp_there "$target_nic" || die "mode $mode needs target_nic, not '$target_nic'" ;;
 	esac
 	if [ "$role" != generator ] && ip link show dev "$nic" | grep -q 'prog/xdp'; then
 		die "$nic has an XDP program already: ip link set dev $nic xdp off"
@@ -210,8 +240,7 @@ xdp_start_pktgen() {
 # IPv6 only, one thread, as packets of the XDP kind: their ring is full or not, errors are not counted.
 xdp_start_trafficgen() {
 	xdp_burst=0
-	# shellcheck disable=SC2086
-	in_gen xdp-trafficgen udp -m "$dst_mac" -a fd99:1::2 -A fd99:1::1 -I 1 "$xdp_gen" \
+	$xdp_enter xdp-trafficgen udp -m "$dst_mac" -a fd99:1::2 -A fd99:1::1 -I 1 "$xdp_gen" \
 		>"$RESULT_DIR/generator" 2>&1 &
 	xdp_gen_pid=$!
 	sleep 2
@@ -233,7 +262,7 @@ xdp_start_udp() {
 	# shellcheck disable=SC2016
 	xdp_said=$(in_gen sh -c '"$3" addr add 198.18.0.1/24 dev "$1" && "$3" neigh replace 198.18.0.2 lladdr "$2" dev "$1" nud permanent' \
 		sh "$xdp_gen" "$dst_mac" "$ip_program" 2>&1) || die "cannot give $xdp_gen an address: $xdp_said"
-	in_gen kpb-udp-send -a 198.18.0.2 -p 9 -f "$flows" -s "$xdp_bytes" -b "$xdp_burst" -T "$xdp_threads" -c "$xdp_cpu_list" -t 86400 \
+	$xdp_enter kpb-udp-send -a 198.18.0.2 -p 9 -f "$flows" -s "$xdp_bytes" -b "$xdp_burst" -T "$xdp_threads" -c "$xdp_cpu_list" -t 86400 \
 		>"$RESULT_DIR/generator" 2>&1 &
 	xdp_gen_pid=$!
 }
@@ -259,8 +288,9 @@ xdp_stop_generator() {
 		done' >"$RESULT_DIR/generator" 2>&1
 		in_gen sh -c 'echo reset >/proc/net/pktgen/pgctrl'
 	else
-		kill -INT "$xdp_gen_pid" 2>/dev/null
-		wait "$xdp_gen_pid" 2>/dev/null || :
+		xdp_kept=$xdp_status
+		xdp_end "$xdp_gen_pid" TERM KILL
+		xdp_status=$xdp_kept
 	fi
 	xdp_gen_pid=
 }
@@ -303,12 +333,12 @@ xdp_pin() {
 			xdp_mask=$xdp_mask,00000000
 			xdp_cpu=$((xdp_cpu - 32))
 		done
-		{ echo "$xdp_mask" >"/sys/class/net/$xdp_rx/queues/rx-0/rps_cpus"; } 2>/dev/null ||
+		xdp_set "/sys/class/net/$xdp_rx/queues/rx-0/rps_cpus" "$xdp_mask" ||
 			die "no packet steering here (CONFIG_RPS): set rx_cpu: none"
 		return
 	fi
 	need taskset
-	{ echo 1 >"/sys/class/net/$xdp_rx/threaded"; } 2>/dev/null || die "no threaded NAPI here: set rx_cpu: none"
+	xdp_set "/sys/class/net/$xdp_rx/threaded" 1 || die "no threaded NAPI here: set rx_cpu: none"
 	xdp_pinned=
 	for xdp_proc in /proc/[0-9]*; do
 		read -r xdp_comm <"$xdp_proc/comm" 2>/dev/null || continue
@@ -322,17 +352,7 @@ xdp_pin() {
 
 xdp_stop_bench() {
 	[ -n "$xdp_pid" ] || return 0
-	for xdp_signal in INT TERM KILL; do
-		kill "-$xdp_signal" "$xdp_pid" 2>/dev/null
-		xdp_tries=0
-		while [ "$xdp_tries" -lt 100 ] && ! xdp_ended "$xdp_pid"; do
-			sleep 0.1 2>/dev/null || sleep 1
-			xdp_tries=$((xdp_tries + 1))
-		done
-		if xdp_ended "$xdp_pid"; then break; fi
-	done
-	xdp_status=0
-	wait "$xdp_pid" 2>/dev/null || xdp_status=$?
+	xdp_end "$xdp_pid" INT TERM KILL
 	xdp_pid=
 }
 
