@@ -38,7 +38,8 @@ monitor_perf_profile_stop() {
 		perf report -i "$RESULT_DIR/perf.data" --children --header -U -g folded,0.5,callee --sort=dso,symbol --stdio \
 			>"$RESULT_DIR/perf-profile" 2>>"$RESULT_DIR/perf-profile-log"
 		if [ -n "${perf_profile_cpus-}" ]; then
-			perf report -i "$RESULT_DIR/perf.data" --no-children -g none --sort cpu,symbol --stdio \
+			perf report -i "$RESULT_DIR/perf.data" -C "$(echo "$perf_profile_cpus" | tr ' ' ,)" --no-children -g none \
+				--sort cpu,symbol --stdio \
 				>"$RESULT_DIR/perf-profile-cpu" 2>>"$RESULT_DIR/perf-profile-log"
 		fi
 		echo "# end of report" >>"$RESULT_DIR/perf-profile"
