@@ -338,6 +338,7 @@ const struct param_def *program_def_param(const struct program_def *d, const cha
 }
 
 static char *on_off[] = {(char *)"on", (char *)"off", NULL};
+static char *passes[] = {(char *)"beside", (char *)"warmup", NULL};
 static char *thp[] = {(char *)"always", (char *)"madvise", (char *)"never", NULL};
 static const struct param_def common[] = {
 	{.name = (char *)"cpufreq_governor", .kind = PARAM_WORD,
@@ -354,6 +355,8 @@ static const struct param_def common[] = {
 	{.name = (char *)"irq_cpus", .kind = PARAM_TEXT, .help = (char *)"CPU list; the interrupts of nic go there, one each in turn"},
 	{.name = (char *)"idle_check", .kind = PARAM_COUNT,
 	 .help = (char *)"wait for at most 10 s until less than so many per cent of the CPUs are busy"},
+	{.name = (char *)"monitor_pass", .kind = PARAM_CHOICE, .choice = {passes, 2, 2},
+	 .help = (char *)"warmup: monitors watch the warm-up, not the measured run, which they then cannot blur"},
 	{.name = (char *)"kconfig", .kind = PARAM_WORD, .help = (char *)"kernel configuration to build"},
 	{.name = (char *)"commit", .kind = PARAM_WORD, .help = (char *)"commit to build"},
 	{.name = (char *)"rootfs", .kind = PARAM_WORD, .help = (char *)"root image"},

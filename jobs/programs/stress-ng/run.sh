@@ -13,6 +13,16 @@ program_setup() {
 	if [ "$KPB_PERTURB" -gt 0 ]; then seed="--seed $KPB_PERTURB"; fi
 	options=${method:+--$test-method $method}
 	options="$options${type:+ --$test-type $type}"
+	case $sched in
+	fifo | rr)
+		# with the throttle on, a stressor that takes a whole CPU would be stopped for 50 ms of each second
+		set_sysctl kernel/sched_rt_runtime_us -1
+		options="$options --sched $sched --sched-prio 1"
+		;;
+	batch) options="$options --sched batch" ;;
+	esac
+	work=
+	if [ "$ops" -gt 0 ]; then work="--$test-ops $ops"; fi
 }
 
 program_warmup() {
@@ -24,7 +34,7 @@ program_warmup() {
 
 program_run() {
 	# shellcheck disable=SC2086
-	timed stress-ng --timeout "$seconds" --times --verify --metrics $seed $options "--$test" "$threads"
+	timed stress-ng --timeout "$seconds" --times --verify --metrics $seed $options "--$test" "$threads" $work
 }
 
 program_teardown() {
