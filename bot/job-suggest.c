@@ -30,8 +30,12 @@ static int rate(struct store *s, const struct touched *t, const struct db_profil
 {
 	_cleanup_free_ char *map = p->image_path ? symbols_path(p->image_path) : xstrdup("");
 	_cleanup_(symbols_release) struct symbols sym = {0};
+	_cleanup_profile_ struct profile lines = {0};
 	struct lookup l = {s, p->id};
 	int r = symbols_read(map, &sym);
+
+	if (p->path && profile_read(p->path, &lines) < 0) /* cleaned up: the database still has the functions */
+		lines = (struct profile){0};
 
 	if (r < 0)
 		return r;
@@ -40,8 +44,8 @@ static int rate(struct store *s, const struct touched *t, const struct db_profil
 	for (size_t i = 0; i < t->n; i++) {
 		struct reach *x = &c->reach[i];
 
-		touched_reach(&t->v[i], &sym, look_up, &l, x);
-		c->ran += x->kind == REACH_RAN;
+		touched_reach(&t->v[i], &sym, &lines, look_up, &l, x);
+		c->ran += x->kind == REACH_RAN || x->kind == REACH_INLINED;
 		c->through += x->kind == REACH_THROUGH;
 		c->most = MAX(c->most, x->entries / (p->operations > 0 ? p->operations : 1));
 	}

@@ -115,43 +115,54 @@ static void add_row(struct table *t, const struct profile_row *r, bool entries, 
 }
 
 /* Rows worth to be shown: half an instruction an operation is what the start and end of a test can change. */
-static size_t rows_of(const struct profile_question *q, const struct profile_diff *d)
+static size_t worth(const struct profile_question *q, const struct profile_row *row, size_t n_rows)
 {
-	size_t n = 0, max = q->all ? d->n : (size_t)q->rows;
+	size_t n = 0, max = q->all ? n_rows : (size_t)q->rows;
 
-	while (n < d->n && n < max && (q->all || fabs(d->row[n].delta) >= 0.5))
+	while (n < n_rows && n < max && (q->all || fabs(row[n].delta) >= 0.5))
 		n++;
 	return n;
 }
 
-int profile_compare(struct ctx *c, const struct profile_question *q, const char *a, const char *b)
+static void fill(const struct profile_question *q, const struct profile_diff *d, int digits, struct table *t)
 {
 	static const char *const columns[] = {"function", "entries_A", "entries_B", "instructions_A", "instructions_B", "change"};
+	struct profile_row rest;
+	size_t n = worth(q, d->row, d->n), n_inlined = worth(q, d->inlined, d->n_inlined);
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		table_column(t, columns[i], i > 0);
+	for (size_t i = 0; i < n; i++)
+		add_row(t, &d->row[i], true, digits);
+	profile_diff_rest(d, n, &rest);
+	add_row(t, &rest, false, digits);
+	add_row(t, &d->user, false, digits);
+	add_row(t, &d->total, false, digits);
+	for (size_t i = 0; i < n_inlined; i++) {
+		_cleanup_free_ char *name = xasprintf("inlined: %s", d->inlined[i].name);
+		struct profile_row row = d->inlined[i];
+
+		row.name = name;
+		add_row(t, &row, false, digits);
+	}
+}
+
+int profile_compare(struct ctx *c, const struct profile_question *q, const char *a, const char *b)
+{
 	const char *const arg[2] = {a, b};
 	struct profile p[2] = {0};
 	_cleanup_(profile_diff_release) struct profile_diff d = {0};
 	_cleanup_table_ struct table t = {0};
-	struct profile_row rest;
-	int r = load(c, q, arg, p), digits = 1;
-	size_t n;
+	int r = load(c, q, arg, p);
 
 	if (r >= 0)
 		r = profile_diff(&p[0], &p[1], &d);
 	if (r >= 0) {
-		digits = p[0].operations > 0 ? 1 : 0;
-		for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
-			table_column(&t, columns[i], i > 0);
-		n = rows_of(q, &d);
-		for (size_t i = 0; i < n; i++)
-			add_row(&t, &d.row[i], true, digits);
-		profile_diff_rest(&d, n, &rest);
-		add_row(&t, &rest, false, digits);
-		add_row(&t, &d.user, false, digits);
-		add_row(&t, &d.total, false, digits);
+		fill(q, &d, p[0].operations > 0 ? 1 : 0, &t);
 		r = table_print(&t, ctx_form(c), stdout);
 	}
 	if (r >= 0 && ctx_form(c) == TABLE_TERM) {
-		if (digits)
+		if (p[0].operations > 0)
 			printf("per operation; A: %.10g operations, B: %.10g\n", p[0].operations, p[1].operations);
 		else
 			printf("per run: the number of operations is not known\n");

@@ -12,7 +12,7 @@ double profile_operations(const struct metric_set *values)
 
 static int make(const char *counts, const char *image, const struct metric_set *values, const char *out, struct profile *ret)
 {
-	_cleanup_free_ char *map = symbols_path(image);
+	_cleanup_free_ char *map = symbols_path(image), *debug = debug_path(image);
 	_cleanup_(counts_release) struct counts c = {0};
 	_cleanup_(symbols_release) struct symbols sym = {0};
 	int r = counts_read_file(counts, &c);
@@ -21,6 +21,8 @@ static int make(const char *counts, const char *image, const struct metric_set *
 		r = symbols_read(map, &sym);
 	if (r >= 0)
 		r = profile_make(&c, &sym, ret);
+	if (r >= 0 && debug)
+		r = profile_lines(&c, debug, ret);
 	if (r < 0)
 		return r;
 	ret->operations = profile_operations(values);

@@ -149,9 +149,11 @@ static int missing_tools(struct build_result *ret)
 	return 0;
 }
 
-static char *make_script(int jobs, bool modules)
+static char *make_script(int jobs, bool modules, bool debug)
 {
-	return xasprintf(MAKE " -j%d bzImage%s || exit 1\n%s", jobs, modules ? " modules" : "", !modules ? "" :
+	/* profile.h finds lines and inlined functions in vmlinux.debug */
+	return xasprintf(MAKE " -j%d bzImage%s || exit 1\n%s%s", jobs, modules ? " modules" : "", !debug ? "" :
+			 "(cd \"$OUT\" && objcopy --only-keep-debug vmlinux vmlinux.debug) || exit 1\n", !modules ? "" :
 			 "cd \"$OUT\" && rm -rf mods modules.tar && " MAKE
 			 " -s INSTALL_MOD_PATH=\"$OUT/mods\" INSTALL_MOD_STRIP=1 DEPMOD=true modules_install || exit 1\n"
 			 "rm -f mods/lib/modules/*/build mods/lib/modules/*/source\n"
@@ -159,18 +161,19 @@ static char *make_script(int jobs, bool modules)
 			 "rm -rf mods\n");
 }
 
-static int keep_kernel(struct build_job *j, bool modules, struct build_result *ret)
+static int keep_kernel(struct build_job *j, bool modules, bool debug, struct build_result *ret)
 {
-	static const struct kept_file files[] = {
+	struct kept_file files[] = {
 		{"arch/x86/boot/bzImage", "bzImage"}, {".config", "config"}, {"System.map", "System.map"},
-		{"modules.tar", "modules.tar"},
-	};
+		{"modules.tar", "modules.tar"}, {"vmlinux.debug", "vmlinux.debug"},
+	}, kept[ARRAY_SIZE(files)];
 	size_t n = modules ? 4 : 3;
 	_cleanup_strv_ struct strv path = {0};
-	struct kept_file kept[ARRAY_SIZE(files)];
 	char hash[SHA256_HEX], both[2 * SHA256_HEX] = "";
 	int r = 0;
 
+	if (debug)
+		files[n++] = files[ARRAY_SIZE(files) - 1];
 	for (size_t i = 0; i < n; i++) {
 		const char *why = NULL;
 		_cleanup_free_ char *p = build_output(j->out, files[i].from, false, &why);
@@ -211,7 +214,7 @@ static int compile(struct build_job *j, struct build_result *ret)
 	struct sandbox_result s = {0};
 	const char *why = NULL;
 	char hash[SHA256_HEX];
-	bool modules;
+	bool modules, debug;
 	int r = configure(j, &s);
 
 	if (r < 0)
@@ -227,14 +230,15 @@ static int compile(struct build_job *j, struct build_result *ret)
 	sha256_hex(text.s, text.len, hash);
 	ret->config_hash = xstrdup(hash);
 	modules = strstr(buf_str(&text), "=m\n");
+	debug = strstr(buf_str(&text), "\nCONFIG_DEBUG_INFO=y\n");
 	lost_options(j->fragment, text.s, &j->warnings);
 	free(ret->warnings);
 	ret->warnings = xstrdup(buf_str(&j->warnings));
-	script = make_script(j->q->jobs, modules);
+	script = make_script(j->q->jobs, modules, debug);
 	r = sandbox_run(j, script, false, &s);
 	if (r < 0)
 		return r;
-	return s.status || s.stopped ? broken_or_infra(j, &s, ret) : keep_kernel(j, modules, ret);
+	return s.status || s.stopped ? broken_or_infra(j, &s, ret) : keep_kernel(j, modules, debug, ret);
 }
 
 int build_kernel(struct build_job *j, struct build_result *ret)

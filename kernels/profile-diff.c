@@ -18,28 +18,38 @@ static void set_side(struct profile_row *row, int side, double entries, double i
 	row->delta = row->insns[1] - row->insns[0];
 }
 
-static void fill(const struct profile *const p[2], const double ops[2], struct profile_diff *d)
+struct fns { const struct profile_fn *v; size_t n; };
+
+/* Rows of all functions of either side. */
+static struct profile_row *rows_of(const struct fns f[2], const double ops[2], size_t *ret_n)
 {
-	size_t i[2] = {0, 0};
+	struct profile_row *rows = xcalloc(f[0].n + f[1].n + 1, sizeof(*rows));
+	size_t i[2] = {0, 0}, n = 0;
 
-	while (i[0] < p[0]->n || i[1] < p[1]->n) {
-		const struct profile_fn *f[2] = {i[0] < p[0]->n ? &p[0]->fn[i[0]] : NULL, i[1] < p[1]->n ? &p[1]->fn[i[1]] : NULL};
-		int c = !f[0] ? 1 : !f[1] ? -1 : strcmp(f[0]->name, f[1]->name);
-		struct profile_row *row = &d->row[d->n++];
+	while (i[0] < f[0].n || i[1] < f[1].n) {
+		const struct profile_fn *at[2] = {i[0] < f[0].n ? &f[0].v[i[0]] : NULL, i[1] < f[1].n ? &f[1].v[i[1]] : NULL};
+		int c = !at[0] ? 1 : !at[1] ? -1 : strcmp(at[0]->name, at[1]->name);
+		struct profile_row *row = &rows[n++];
 
-		*row = (struct profile_row){.name = f[c > 0]->name};
+		*row = (struct profile_row){.name = at[c > 0]->name};
 		for (int k = 0; k < 2; k++)
 			if (k ? c >= 0 : c <= 0) {
-				set_side(row, k, f[k]->entries, f[k]->insns, ops[k]);
+				set_side(row, k, at[k]->entries, at[k]->insns, ops[k]);
 				i[k]++;
 			}
 		row->delta = row->insns[1] - row->insns[0];
 	}
+	if (n)
+		qsort(rows, n, sizeof(*rows), by_delta);
+	*ret_n = n;
+	return rows;
 }
 
 int profile_diff(const struct profile *base, const struct profile *head, struct profile_diff *ret)
 {
 	const struct profile *const p[2] = {base, head};
+	const struct fns fn[2] = {{base->fn, base->n}, {head->fn, head->n}},
+			 inlined[2] = {{base->inlined, base->n_inlined}, {head->inlined, head->n_inlined}};
 	struct profile_diff d = {.user.name = "user space", .total.name = "all"};
 	double ops[2] = {base->operations, head->operations};
 
@@ -47,10 +57,9 @@ int profile_diff(const struct profile *base, const struct profile *head, struct 
 		return err_set(-EINVAL, "only one of the two profiles knows its operations, so they cannot be compared");
 	if (!(ops[0] > 0))
 		ops[0] = ops[1] = 1;
-	d.row = xcalloc(base->n + head->n + 1, sizeof(*d.row));
-	fill(p, ops, &d);
-	if (d.n)
-		qsort(d.row, d.n, sizeof(*d.row), by_delta);
+	d.row = rows_of(fn, ops, &d.n);
+	if (base->n_lines && head->n_lines)
+		d.inlined = rows_of(inlined, ops, &d.n_inlined);
 	for (int k = 0; k < 2; k++) {
 		set_side(&d.user, k, 0, p[k]->user, ops[k]);
 		set_side(&d.total, k, 0, p[k]->insns, ops[k]);
@@ -73,5 +82,6 @@ void profile_diff_rest(const struct profile_diff *d, size_t first, struct profil
 void profile_diff_release(struct profile_diff *d)
 {
 	free(d->row);
+	free(d->inlined);
 	*d = (struct profile_diff){0};
 }

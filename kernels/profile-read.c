@@ -41,13 +41,27 @@ static bool plausible(const struct count_block *b, uint64_t *sum)
 	return b->addr == 0 || b->addr >= COUNT_USER_END;
 }
 
-static bool get_block(struct reader *r, uint64_t *addr, struct count_block *ret)
+static bool get_block(struct reader *r, uint64_t *addr, uint64_t *sum, struct count_block *ret)
 {
 	uint64_t step;
 
 	if (!get(r, &step) || !get(r, &ret->insns) || !get(r, &ret->execs) || __builtin_add_overflow(*addr, step, addr))
 		return false;
 	ret->addr = *addr;
+	return plausible(ret, sum);
+}
+
+/* No instruction of any machine is longer than 15 bytes. */
+static bool get_sizes(struct reader *r, struct count_block *b, uint8_t *sizes)
+{
+	b->size = sizes;
+	for (uint64_t i = 0; i < b->insns; i++) {
+		uint64_t n;
+
+		if (!get(r, &n) || !n || n > 15)
+			return false;
+		sizes[i] = (uint8_t)n;
+	}
 	return true;
 }
 
@@ -56,6 +70,7 @@ int counts_read(const void *data, size_t n, struct counts *ret)
 	struct reader r = {data, (const uint8_t *)data + n};
 	struct counts c = {0};
 	uint64_t addr = 0, sum = 0, records;
+	size_t sizes = 0;
 
 	if (n < strlen(COUNT_MAGIC) || memcmp(data, COUNT_MAGIC, strlen(COUNT_MAGIC)))
 		return err_set(-EBADMSG, "this is no count file, or one of another version");
@@ -64,9 +79,16 @@ int counts_read(const void *data, size_t n, struct counts *ret)
 	if (!get(&r, &c.starts) || !get(&r, &c.stops) || !get(&r, &records) || records > (size_t)(r.end - r.p) / 3)
 		return err_set(-EBADMSG, "the count file is cut off");
 	c.v = xcalloc(records + 1, sizeof(*c.v));
-	for (; c.n < records; c.n++)
-		if (!get_block(&r, &addr, &c.v[c.n]) || !plausible(&c.v[c.n], &sum))
+	c.sizes = xmalloc(n);
+	for (; c.n < records; c.n++) {
+		struct count_block *b = &c.v[c.n];
+
+		/* a size is a byte of the file or more, so there is room for as many as are left of it */
+		if (!get_block(&r, &addr, &sum, b) || (b->addr && b->insns > (size_t)(r.end - r.p)) ||
+		    (b->addr && !get_sizes(&r, b, c.sizes + sizes)))
 			break;
+		sizes += b->addr ? b->insns : 0;
+	}
 	if (c.n < records || r.p != r.end || c.stops > c.starts) {
 		int e = err_set(-EBADMSG, "the count file is damaged at byte %zu, record %zu", (size_t)(r.p - (const uint8_t *)data),
 				c.n);
@@ -91,6 +113,7 @@ int counts_read_file(const char *path, struct counts *ret)
 void counts_release(struct counts *c)
 {
 	free(c->v);
+	free(c->sizes);
 	*c = (struct counts){0};
 }
 

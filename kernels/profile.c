@@ -7,6 +7,8 @@
  *	instructions 126532907
  *	user 31022321
  *	NAME ENTRIES INSTRUCTIONS       one line a function, by name
+ *	inlined NAME INSTRUCTIONS       and, of builds with debug information, these two
+ *	line FILE:LINE EXECUTIONS
  */
 #include "kernels/profile.h"
 #include "lib/fs.h"
@@ -185,15 +187,118 @@ const struct profile_fn *profile_get(const struct profile *p, const char *name)
 	return p->n ? bsearch(&key, p->fn, p->n, sizeof(*p->fn), by_name) : NULL;
 }
 
+/* ---- lines and inlined functions ---- */
+
+void profile_add_inlined(struct profile *p, const char *name, uint64_t insns)
+{
+	GROW(p->inlined, p->n_inlined, p->cap_inlined);
+	p->inlined[p->n_inlined++] = (struct profile_fn){term_safe(name), 0, insns, 0};
+}
+
+void profile_add_line(struct profile *p, const char *file, uint32_t line, uint64_t execs)
+{
+	GROW(p->line, p->n_lines, p->cap_lines);
+	p->line[p->n_lines++] = (struct profile_line){term_safe(file), line, execs};
+}
+
+static int by_place(const void *a, const void *b)
+{
+	const struct profile_line *x = a, *y = b;
+	int c = strcmp(x->file, y->file);
+
+	return c ? c : x->line < y->line ? -1 : x->line > y->line;
+}
+
+void profile_finish_lines(struct profile *p)
+{
+	size_t n = 0;
+
+	if (p->n_lines)
+		qsort(p->line, p->n_lines, sizeof(*p->line), by_place);
+	for (size_t i = 0; i < p->n_lines; i++) {
+		if (n && !by_place(&p->line[n - 1], &p->line[i])) {
+			p->line[n - 1].execs = MAX(p->line[n - 1].execs, p->line[i].execs);
+			free(p->line[i].file);
+		} else {
+			p->line[n++] = p->line[i];
+		}
+	}
+	p->n_lines = n;
+	n = 0;
+	if (p->n_inlined)
+		qsort(p->inlined, p->n_inlined, sizeof(*p->inlined), by_name);
+	for (size_t i = 0; i < p->n_inlined; i++) {
+		if (n && streq(p->inlined[n - 1].name, p->inlined[i].name)) {
+			p->inlined[n - 1].insns += p->inlined[i].insns;
+			free(p->inlined[i].name);
+		} else {
+			p->inlined[n++] = p->inlined[i];
+		}
+	}
+	p->n_inlined = n;
+}
+
+const struct profile_fn *profile_get_inlined(const struct profile *p, const char *name)
+{
+	const struct profile_fn key = {.name = (char *)name};
+
+	return p->n_inlined ? bsearch(&key, p->inlined, p->n_inlined, sizeof(*p->inlined), by_name) : NULL;
+}
+
+/* A compiler's path: absolute, or relative to the folder of objects. */
+static bool is_file(const char *path, const char *file)
+{
+	size_t n = strlen(path), m = strlen(file);
+
+	return n >= m && !strcmp(path + n - m, file) && (n == m || path[n - m - 1] == '/');
+}
+
+uint64_t profile_line_execs(const struct profile *p, const char *file, uint32_t line)
+{
+	uint64_t most = 0;
+
+	for (size_t i = 0; i < p->n_lines; i++)
+		if (p->line[i].line == line && is_file(p->line[i].file, file))
+			most = MAX(most, p->line[i].execs);
+	return most;
+}
+
+char *debug_path(const char *image_path)
+{
+	static const char *const names[] = {"vmlinux.debug", "vmlinux"};
+	const char *slash = strrchr(image_path, '/');
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		char *path = xasprintf("%.*s%s", slash ? (int)(slash + 1 - image_path) : 0, image_path, names[i]);
+
+		if (fs_exists(path))
+			return path;
+		free(path);
+	}
+	return NULL;
+}
+
 void profile_release(struct profile *p)
 {
 	for (size_t i = 0; i < p->n; i++)
 		free(p->fn[i].name);
+	for (size_t i = 0; i < p->n_inlined; i++)
+		free(p->inlined[i].name);
+	for (size_t i = 0; i < p->n_lines; i++)
+		free(p->line[i].file);
+	free(p->inlined);
+	free(p->line);
 	free(p->fn);
 	*p = (struct profile){0};
 }
 
 /* ---- the file ---- */
+
+static void add_word(struct buf *b, const char *s)
+{
+	for (; *s; s++)
+		buf_addc(b, *s == ' ' ? '_' : *s);
+}
 
 int profile_write(const struct profile *p, const char *path_zst)
 {
@@ -201,9 +306,18 @@ int profile_write(const struct profile *p, const char *path_zst)
 
 	buf_addf(&b, HEAD "\noperations %.17g\ninstructions %" PRIu64 "\nuser %" PRIu64 "\n", p->operations, p->insns, p->user);
 	for (size_t i = 0; i < p->n; i++) {
-		for (const char *s = p->fn[i].name; *s; s++)
-			buf_addc(&b, *s == ' ' ? '_' : *s);
+		add_word(&b, p->fn[i].name);
 		buf_addf(&b, " %" PRIu64 " %" PRIu64 "\n", p->fn[i].entries, p->fn[i].insns);
+	}
+	for (size_t i = 0; i < p->n_inlined; i++) {
+		buf_adds(&b, "inlined ");
+		add_word(&b, p->inlined[i].name);
+		buf_addf(&b, " %" PRIu64 "\n", p->inlined[i].insns);
+	}
+	for (size_t i = 0; i < p->n_lines; i++) {
+		buf_adds(&b, "line ");
+		add_word(&b, p->line[i].file);
+		buf_addf(&b, ":%" PRIu32 " %" PRIu64 "\n", p->line[i].line, p->line[i].execs);
 	}
 	return zstd_write(path_zst, b.s, b.len);
 }
@@ -217,6 +331,25 @@ static bool get_count(const char *s, uint64_t *ret)
 	errno = 0;
 	*ret = strtoull(s, &end, 10);
 	return !errno && !*end && *ret <= 1ull << 53;
+}
+
+/* "inlined NAME N" and "line FILE:LINE N"; the second word of a function's line is a number. */
+static bool take_debug(struct profile *p, char *const word[3])
+{
+	char *colon = strrchr(word[1], ':');
+	uint64_t n, line;
+
+	if (!get_count(word[2], &n))
+		return false;
+	if (streq(word[0], "inlined")) {
+		profile_add_inlined(p, word[1], n);
+		return true;
+	}
+	if (!streq(word[0], "line") || !colon || !get_count(colon + 1, &line) || !line || line > INT32_MAX)
+		return false;
+	*colon = 0;
+	profile_add_line(p, word[1], (uint32_t)line, n);
+	return true;
 }
 
 /* A line behind the first one: "key value", or "name entries instructions". */
@@ -234,6 +367,8 @@ static bool take_line(struct profile *p, char *line)
 		add_fn(p, term_safe(streq(word[0], "[outside_vmlinux]") ? PROFILE_OUTSIDE : word[0]), f.entries, f.insns);
 		return true;
 	}
+	if (n == 3)
+		return take_debug(p, word);
 	if (n == 2 && streq(word[0], "operations"))
 		return parse_double(word[1], &p->operations) == 0 && isfinite(p->operations) && p->operations >= 0;
 	for (size_t i = 0; n == 2 && i < ARRAY_SIZE(keys); i++)
@@ -256,6 +391,7 @@ int profile_parse(const char *name, char *text, size_t len, struct profile *ret)
 			return err_set(-EBADMSG, "'%s': line %zu is not of a profile", name, at);
 		}
 	sort_and_merge(&p);
+	profile_finish_lines(&p);
 	*ret = p;
 	return 0;
 }

@@ -13,14 +13,19 @@
  * entries: how often a block began right at the function's address, so calls (a function that loops back to its very
  * first instruction counts those too); those of foo.part.0 only where foo itself is inlined. Instructions of compiler-made parts (foo.isra.0, foo.part.0, foo.cold) belong to
  * foo, as do those of functions inlined into it. Static functions of one name in several files are one row.
+ *
+ * Where the build has debug information, profile_lines() adds source lines and inlined functions.
  */
 #ifndef KPB_KERNELS_PROFILE_H
 #define KPB_KERNELS_PROFILE_H
 #include "lib/buf.h"
 
 /* ---- counts ---- */
-struct count_block { uint64_t addr, insns, execs; };    /* address 0: user space */
-struct counts { struct count_block *v; size_t n; uint64_t starts, stops; };
+struct count_block {
+	uint64_t addr, insns, execs;    /* address 0: user space */
+	const uint8_t *size;            /* bytes of each instruction; NULL for user space */
+};
+struct counts { struct count_block *v; size_t n; uint64_t starts, stops; uint8_t *sizes; };
 /* -EBADMSG: damaged, of another version, or with numbers that cannot be. */
 int counts_read(const void *data, size_t n, struct counts *ret);
 int counts_read_file(const char *path, struct counts *ret);
@@ -40,8 +45,13 @@ char *symbols_path(const char *image_path);
 
 /* ---- profiles ---- */
 struct profile_fn { char *name; uint64_t entries, insns, parts; };     /* parts: entries of .part and .cold, while made */
+struct profile_line { char *file; uint32_t line; uint64_t execs; };
 struct profile {
 	struct profile_fn *fn; size_t n, cap;   /* kernel functions that ran, by name */
+	/* only with profile_lines(): instructions of inlined functions wherever they are, by name; executions of each line
+	 * (of its instruction that ran most), by file and line */
+	struct profile_fn *inlined; size_t n_inlined, cap_inlined;
+	struct profile_line *line; size_t n_lines, cap_lines;
 	uint64_t insns, user;                   /* all, and of these in user space */
 	double operations;                      /* of the benchmark in the counted part; 0: not known */
 };
@@ -49,6 +59,17 @@ struct profile {
 /* -ENODATA where the marks were not met: counting never began, or was cut off before its end. */
 int profile_make(const struct counts *c, const struct symbols *s, struct profile *ret);
 const struct profile_fn *profile_get(const struct profile *p, const char *name);
+/* Asks binutils' addr2line about each executed instruction; vmlinux (or a file of its debug information) must have DWARF.
+ * Takes a minute for a whole kernel. What was added before a failure stays, so release p then. */
+int profile_lines(const struct counts *c, const char *vmlinux, struct profile *p);
+void profile_add_inlined(struct profile *p, const char *name, uint64_t insns);
+void profile_add_line(struct profile *p, const char *file, uint32_t line, uint64_t execs);
+void profile_finish_lines(struct profile *p);   /* after the last profile_add_*() */
+const struct profile_fn *profile_get_inlined(const struct profile *p, const char *name);
+/* Executions of a line; file is a path inside the tree, which those of the compiler end in. 0: never. */
+uint64_t profile_line_execs(const struct profile *p, const char *file, uint32_t line);
+/* vmlinux.debug beside an image, or vmlinux; NULL where the build kept none. New string. */
+char *debug_path(const char *image_path);
 /* Text, zstd-packed: see profile.c. */
 int profile_write(const struct profile *p, const char *path_zst);
 int profile_read(const char *path_zst, struct profile *ret);
@@ -62,6 +83,8 @@ struct profile_row { const char *name; double entries[2], insns[2], delta; };
 struct profile_diff {
 	struct profile_row *row; size_t n;      /* kernel functions, the largest |delta| first */
 	struct profile_row user, total;
+	/* where both have lines: inlined functions, whose instructions are part of those above; entries are not known */
+	struct profile_row *inlined; size_t n_inlined;
 };
 /* -EINVAL when the operations of one are known and not those of the other. With neither known, per run. */
 int profile_diff(const struct profile *base, const struct profile *head, struct profile_diff *ret);

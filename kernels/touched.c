@@ -10,6 +10,7 @@ void touched_release(struct touched *t)
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->v[i].name);
 		free(t->v[i].file);
+		free(t->v[i].line);
 		strv_release(&t->v[i].callers);
 	}
 	free(t->v);
@@ -71,20 +72,20 @@ static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 
 static const char *text_of(const struct side *s) { return git_blob_rawcontent(s->blob); }
 
-static bool known(const struct touched *t, const char *file, const char *name)
+static struct touched_fn *known(const struct touched *t, const char *file, const char *name)
 {
 	for (size_t i = 0; i < t->n; i++)
 		if (streq(t->v[i].name, name) && streq(t->v[i].file, file))
-			return true;
-	return false;
+			return &t->v[i];
+	return NULL;
 }
 
-static void add_function(struct walk *w, const struct side *s, const struct cfunc *f)
+static struct touched_fn *add_function(struct walk *w, const struct side *s, const struct cfunc *f)
 {
-	struct touched_fn t = {.is_static = f->is_static, .is_inline = f->is_inline};
+	struct touched_fn t = {.is_static = f->is_static, .is_inline = f->is_inline}, *old = known(&w->out, w->file, f->name);
 
-	if (known(&w->out, w->file, f->name))
-		return;
+	if (old)
+		return old;
 	t.name = xstrdup(f->name);
 	t.file = xstrdup(w->file);
 	/* callers as they are after the commit, or before it where the function has gone */
@@ -93,6 +94,13 @@ static void add_function(struct walk *w, const struct side *s, const struct cfun
 			strv_add(&t.callers, s->f.v[i].name);
 	GROW(w->out.v, w->out.n, w->out.cap);
 	w->out.v[w->out.n++] = t;
+	return &w->out.v[w->out.n - 1];
+}
+
+static void add_changed_line(struct touched_fn *t, uint32_t line)
+{
+	GROW(t->line, t->n_lines, t->cap_lines);
+	t->line[t->n_lines++] = line;
 }
 
 static const struct cfunc *same_function(const struct side *s, const char *name)
@@ -123,10 +131,14 @@ static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unu
 		return 0;
 	f = cfuncs_at(&s->f, (uint32_t)number);
 	after = f && !added ? same_function(&w->side[1], f->name) : NULL;
-	if (f)
-		add_function(w, after ? &w->side[1] : s, after ? after : f);
-	else if (!strv_has(&w->out.outside, w->file))
+	if (f) {
+		struct touched_fn *t = add_function(w, after ? &w->side[1] : s, after ? after : f);
+
+		if (added)
+			add_changed_line(t, (uint32_t)number);
+	} else if (!strv_has(&w->out.outside, w->file)) {
 		strv_add(&w->out.outside, w->file);
+	}
 	return 0;
 }
 
@@ -173,45 +185,70 @@ void reach_release(struct reach *r)
 	*r = (struct reach){0};
 }
 
-void touched_reach(const struct touched_fn *f, const struct symbols *s, reach_lookup lookup, void *arg, struct reach *ret)
+/* How many of the changed lines ran. Lines without code (declarations, braces) are none that could: only those count
+ * that the kernel is known to have executed, out of all. */
+static void reach_lines(const struct touched_fn *f, const struct profile *p, struct reach *r)
+{
+	r->lines = f->n_lines;
+	for (size_t i = 0; i < f->n_lines; i++)
+		r->lines_ran += profile_line_execs(p, f->file, f->line[i]) > 0;
+}
+
+/* By its callers, where nothing better is known. */
+static void reach_by_callers(const struct touched_fn *f, const struct symbols *s, reach_lookup lookup, void *arg, struct reach *r)
+{
+	size_t known_callers = 0;
+
+	for (size_t i = 0; i < f->callers.n; i++) {
+		const char *counted = symbols_counted_as(s, f->callers.v[i]);
+		uint64_t n = 0;
+
+		known_callers += counted != NULL;
+		if (counted && lookup(arg, counted, &n)) {
+			strv_add(&r->through, f->callers.v[i]);
+			r->entries += n;
+		}
+	}
+	if (r->through.n)
+		r->kind = REACH_THROUGH;
+	else if (known_callers && known_callers == f->callers.n)
+		r->kind = REACH_NOT_CALLED;
+}
+
+void touched_reach(const struct touched_fn *f, const struct symbols *s, const struct profile *p, reach_lookup lookup, void *arg,
+		   struct reach *ret)
 {
 	const char *counted = symbols_counted_as(s, f->name);
+	bool debug = p && p->n_lines;
+	const struct profile_fn *inlined = debug ? profile_get_inlined(p, f->name) : NULL;
 	struct reach r = {.kind = REACH_UNKNOWN};
-	size_t known_callers = 0;
 
 	if (!counted && startswith(f->name, "__do_sys_")) { /* inlined into the entry of the system call */
 		_cleanup_free_ char *entry = xasprintf("__x64_sys_%s", f->name + strlen("__do_sys_"));
 
 		counted = symbols_counted_as(s, entry);
 	}
-	if (counted) {
+	if (debug)
+		reach_lines(f, p, &r);
+	if (counted)
 		r.kind = lookup(arg, counted, &r.entries) ? REACH_RAN : REACH_NOT;
-		*ret = r;
-		return;
+	if (inlined && r.kind != REACH_RAN) {
+		r.kind = REACH_INLINED;
+		r.insns = inlined->insns;
+	} else if (!counted && debug) {
+		r.kind = REACH_NOT;
+	} else if (!counted) {
+		reach_by_callers(f, s, lookup, arg, &r);
 	}
-	for (size_t i = 0; i < f->callers.n; i++) {
-		uint64_t n = 0;
-
-		counted = symbols_counted_as(s, f->callers.v[i]);
-		known_callers += counted != NULL;
-		if (counted && lookup(arg, counted, &n)) {
-			strv_add(&r.through, f->callers.v[i]);
-			r.entries += n;
-		}
-	}
-	if (r.through.n)
-		r.kind = REACH_THROUGH;
-	else if (known_callers && known_callers == f->callers.n)
-		r.kind = REACH_NOT_CALLED;
 	*ret = r;
 }
 
-static void add_rate(uint64_t entries, double operations, struct buf *out)
+static void add_rate(uint64_t n, const char *unit, double operations, struct buf *out)
 {
 	if (operations > 0)
-		buf_addf(out, "%.4g times per operation", entries / operations);
+		buf_addf(out, "%.4g %s per operation", n / operations, unit);
 	else
-		buf_addf(out, "%" PRIu64 " times", entries);
+		buf_addf(out, "%" PRIu64 " %s", n, unit);
 }
 
 void reach_text(const struct reach *r, double operations, struct buf *out)
@@ -220,7 +257,7 @@ void reach_text(const struct reach *r, double operations, struct buf *out)
 	case REACH_RAN:
 		buf_adds(out, r->entries ? "entered " : "ran, but was never entered at its start");
 		if (r->entries)
-			add_rate(r->entries, operations, out);
+			add_rate(r->entries, "times", operations, out);
 		break;
 	case REACH_NOT: buf_adds(out, "never executed"); break;
 	case REACH_THROUGH:
@@ -228,9 +265,15 @@ void reach_text(const struct reach *r, double operations, struct buf *out)
 		for (size_t i = 0; i < r->through.n; i++)
 			buf_addf(out, "%s %s", i ? "," : "", r->through.v[i]);
 		buf_adds(out, ", entered ");
-		add_rate(r->entries, operations, out);
+		add_rate(r->entries, "times", operations, out);
 		break;
 	case REACH_NOT_CALLED: buf_adds(out, "inlined, and none of its callers in this file was executed"); break;
 	case REACH_UNKNOWN: buf_adds(out, "not known: inlined from elsewhere, or not compiled"); break;
+	case REACH_INLINED:
+		buf_adds(out, "inlined, ");
+		add_rate(r->insns, "instructions", operations, out);
+		break;
 	}
+	if (r->lines_ran)
+		buf_addf(out, "; %zu of %zu changed lines executed", r->lines_ran, r->lines);
 }

@@ -29,7 +29,7 @@ static void add_functions(const struct touched *t, const struct symbols *sym, st
 	for (size_t i = 0; i < t->n && i < MAX_FUNCTIONS; i++) {
 		struct reach r = {0};
 
-		touched_reach(&t->v[i], sym, look_up, p, &r);
+		touched_reach(&t->v[i], sym, p, look_up, p, &r);
 		buf_adds(out, "  ");
 		buf_add_term(out, t->v[i].name);
 		buf_adds(out, " (");

@@ -11,6 +11,7 @@
  *		address         less that of the record before
  *		instructions    of the block
  *		executions      of the block while counting, never 0
+ *		bytes           of each instruction, one number each; not for user space
  * User space is address 0: programs share addresses, so only its sum (by block length) has a meaning.
  */
 #ifndef KPB_KERNELS_COUNT_FORMAT_H

@@ -25,6 +25,7 @@ struct block {
 	uint64_t addr, insns;
 	uint64_t execs;         /* QEMU adds to it */
 	uint64_t base, sum;     /* execs at the last start mark; counted in what is over */
+	uint8_t *size;          /* bytes of each instruction; NULL for user space */
 };
 
 /* Blocks never move, since translated code holds the addresses of their counters; the table of pointers may grow. */
@@ -111,6 +112,16 @@ static void on_stop(unsigned vcpu, void *data)
 	stops++;
 }
 
+/* Anew each time: patched code (alternatives, static keys) may have other sizes at the same place. */
+static bool note_sizes(struct block *b, const struct qemu_plugin_tb *tb)
+{
+	if (!b->size)
+		b->size = calloc(b->insns, 1);
+	for (uint64_t i = 0; b->size && i < b->insns; i++)
+		b->size[i] = (uint8_t)qemu_plugin_insn_size(qemu_plugin_tb_get_insn(tb, i));
+	return b->size;
+}
+
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	uint64_t addr = qemu_plugin_tb_vaddr(tb);
@@ -124,7 +135,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 	pthread_mutex_lock(&lock);
 	b = block_of(addr < COUNT_USER_END ? 0 : addr, qemu_plugin_tb_n_insns(tb));
 	pthread_mutex_unlock(&lock);
-	if (!b)
+	if (!b || (b->addr && !note_sizes(b, tb)))
 		_exit(3); /* a count with holes is worse than none */
 	qemu_plugin_register_vcpu_tb_exec_inline(tb, QEMU_PLUGIN_INLINE_ADD_U64, &b->execs, 1);
 }
@@ -171,6 +182,8 @@ static void on_exit_of_qemu(qemu_plugin_id_t id, void *data)
 		put(f, blocks.slot[i]->addr - addr);
 		put(f, blocks.slot[i]->insns);
 		put(f, blocks.slot[i]->sum);
+		for (uint64_t k = 0; blocks.slot[i]->size && k < blocks.slot[i]->insns; k++)
+			put(f, blocks.slot[i]->size[k]);
 		addr = blocks.slot[i]->addr;
 	}
 	if (fclose(f))

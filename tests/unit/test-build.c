@@ -221,20 +221,20 @@ static void test_kernel_steps(void)
 					  "olddefconfig:\n\techo x >>$(O)/configured\n\tsed -i '/CONFIG_PVH/d;s/CONFIG_HZ_250=y/CONFIG_HZ_250=m/' "
 					  "$(O)/.config\n\tif [ -f Kconfig.extra ]; then cat Kconfig.extra >>$(O)/.config; fi\n"
 					  "bzImage:\n\tmkdir -p $(O)/arch/x86/boot\n\tcat main.c $(O)/.config >$(O)/arch/x86/boot/bzImage\n"
-					  "\twc -l <$(O)/configured >$(O)/System.map\n\t! touch main.c\n"
+					  "\twc -l <$(O)/configured >$(O)/System.map\n\tcp /bin/sh $(O)/vmlinux\n\t! touch main.c\n"
 					  "modules:\n\ttrue\nmodules_install:\n\tmkdir -p $(INSTALL_MOD_PATH)/lib/modules/1\n"
 					  "\techo m >$(INSTALL_MOD_PATH)/lib/modules/1/m.ko\nEOT\necho 1 >main.c"),
 			    *two = commit("echo 2 >main.c"), *three = commit("echo CONFIG_EXTRA=y >Kconfig.extra"),
-			    *four = commit("echo 'bzImage:\n\tfalse' >>Makefile"), *dir = NULL, *map = NULL, *modules = NULL;
+			    *four = commit("echo 'bzImage:\n\tfalse' >>Makefile"), *dir = NULL, *map = NULL, *modules = NULL, *debug = NULL, *no_debug = NULL;
 	_cleanup_buf_ struct buf b = {0};
-	struct build_result r[4] = {0};
-	const char *oid[] = {one, two, three, four};
+	struct build_result r[5] = {0};
+	const char *oid[] = {one, two, three, four, two};
 
 	for (size_t i = 0; i < ARRAY_SIZE(r); i++) {
 		struct build_request q = request(oid[i], NULL);
 
 		q.kind = BUILD_KERNEL;
-		q.kconfig = "vm-min";
+		q.kconfig = i == 4 ? "vm-min-lines" : "vm-min";
 		run(&q, &r[i]);
 	}
 	ok(streq(r[0].state, "ok") && endswith(r[0].image_path, "/bzImage") && fs_size(r[0].image_path) > 0, "an image is kept");
@@ -249,6 +249,9 @@ static void test_kernel_steps(void)
 	modules = xasprintf("%s/modules.tar", dir);
 	ok(fs_read(map, 0, &b) == 0 && atoi(buf_str(&b)) == 1, "nothing is configured twice for a change in a .c file");
 	ok(fs_size(modules) > 0, "modules are kept beside the image");
+	debug = r[4].image_path ? xasprintf("%.*s/vmlinux.debug", (int)strlen(r[4].image_path) - 8, r[4].image_path) : xstrdup("");
+	no_debug = xasprintf("%s/vmlinux.debug", dir);
+	ok(fs_size(debug) > 0 && !fs_exists(no_debug), "so is debug information, where the config has it");
 	ok(streq(r[3].state, "broken") && r[3].error && strstr(r[3].error, "***"), "a failing make is broken");
 	for (size_t i = 0; i < ARRAY_SIZE(r); i++)
 		build_result_release(&r[i]);

@@ -73,7 +73,7 @@ static void make_world(void)
 static void put_profile(int k, int64_t send_insns)
 {
 	struct profile_fn fn[] = {{(char *)"__scm_send", 2000, (uint64_t)send_insns, 0}, {(char *)"kfree", 3000, 9000, 0}};
-	const struct profile p = {fn, 2, 2, (uint64_t)send_insns + 9000 + 500, 500, 1000};
+	const struct profile p = {.fn = fn, .n = 2, .insns = (uint64_t)send_insns + 9000 + 500, .user = 500, .operations = 1000};
 	_cleanup_free_ char *name = xasprintf("%d.zst", k), *path = in_dir(name);
 	const struct db_profile row = {.build = build[k], .job = (char *)JOB, .tbox_group = (char *)GROUP, .path = path,
 				       .operations = 1000, .instructions = (int64_t)p.insns, .user = 500};

@@ -3,6 +3,7 @@
 #include "kernels/plugin/count-format.h"
 #include "kernels/profile.h"
 #include "lib/fs.h"
+#include "lib/proc.h"
 #include "tests/tap.h"
 
 static void leb(struct buf *b, uint64_t v)
@@ -12,7 +13,7 @@ static void leb(struct buf *b, uint64_t v)
 	buf_addc(b, (char)v);
 }
 
-/* records: address, instructions, executions; in order; ends with an execution count of 0 */
+/* records: address, instructions (of 4 bytes each), executions; in order */
 static void count_file(struct buf *b, uint64_t starts, uint64_t stops, const uint64_t (*rec)[3], size_t n)
 {
 	uint64_t addr = 0;
@@ -26,6 +27,8 @@ static void count_file(struct buf *b, uint64_t starts, uint64_t stops, const uin
 		leb(b, rec[i][0] - addr);
 		leb(b, rec[i][1]);
 		leb(b, rec[i][2]);
+		for (uint64_t k = 0; rec[i][0] && k < rec[i][1] && k < 100; k++)
+			leb(b, 4);
 		addr = rec[i][0];
 	}
 }
@@ -60,7 +63,7 @@ static void test_counts(void)
 	count_file(&b, 2, 1, blocks, ARRAY_SIZE(blocks));
 	is_int(counts_read(b.s, b.len, &c), 0, "a count file is read");
 	ok(c.n == ARRAY_SIZE(blocks) && c.starts == 2 && c.stops == 1, "marks and records");
-	ok(c.v[3].addr == K + 0x100 && c.v[3].insns == 5 && c.v[3].execs == 20, "a record");
+	ok(c.v[3].addr == K + 0x100 && c.v[3].insns == 5 && c.v[3].execs == 20 && c.v[3].size[4] == 4 && !c.v[0].size, "a record");
 	for (size_t n = 0; n < b.len; n++) {
 		struct counts cut = {0};
 
@@ -86,6 +89,9 @@ static void test_counts(void)
 	buf_clear(&b);
 	buf_adds(&b, COUNT_MAGIC "\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
 	is_int(counts_read(b.s, b.len, &c), -EBADMSG, "more records than the file has bytes: refused before memory is taken");
+	count_file(&b, 1, 1, blocks + 3, 1);
+	b.s[b.len - 1] = 16;
+	is_int(counts_read(b.s, b.len, &c), -EBADMSG, "an instruction of 16 bytes");
 	is_int(c.n, ARRAY_SIZE(blocks), "what came back first is untouched by failures");
 }
 
@@ -186,6 +192,15 @@ static void test_diff(void)
 	is_near(d.total.delta, 3.5, 1e-12, "the total");
 	profile_diff_rest(&d, 1, &rest);
 	is_near(rest.delta, -0.5, 1e-12, "everything else");
+	ok(!d.n_inlined, "without lines nothing is said of inlined functions");
+	profile_diff_release(&d);
+	profile_add_inlined(&b, "twice", 40);
+	for (int k = 0; k < 2; k++) {
+		profile_add_line(k ? &b : &a, "x.c", 1, 1);
+		profile_finish_lines(k ? &b : &a);
+	}
+	is_int(profile_diff(&a, &b, &d), 0, "with lines");
+	ok(d.n_inlined == 1 && streq(d.inlined[0].name, "twice") && d.inlined[0].delta == 2, "an inlined function that is new");
 	b.operations = 0;
 	is_int(profile_diff(&a, &b, &none), -EINVAL, "operations of one side only: no comparison");
 	a.operations = 0;
@@ -193,8 +208,88 @@ static void test_diff(void)
 	is_near(none.row[0].delta, 380, 1e-12, "in whole instructions");
 }
 
+/* ---- lines: of a small object at a kernel's address ---- */
+
+static const char source[] = "static inline __attribute__((always_inline)) int twice(int a)\n{\n\treturn a * 2;\n}\n"
+			     "int outer(int a)\n{\n\tint b = twice(a);\n\n\treturn b + 7;\n}\n"
+			     "int silent(int a)\n{\n\treturn a;\n}\n";
+
+static int build_object(const char *dir)
+{
+	_cleanup_free_ char *c = xasprintf("%s/code.c", dir);
+
+	if (!proc_have("gcc") || !proc_have("addr2line"))
+		return -ENOENT;
+	fs_write_atomic(c, source, strlen(source));
+	return proc_ok(ARGV("gcc", "-O0", "-g", "-nostdlib", "-static", "-ffreestanding", "-fno-pie", "-no-pie", "-mcmodel=kernel",
+			    "-fcf-protection=none", "-Wl,-Ttext-segment=0xffffffff81000000", "-Wl,-e,outer", "-Wl,--build-id=none",
+			    "-o", "vmlinux", "code.c"), dir, NULL);
+}
+
+/* The addresses of a function's instructions, by objdump. */
+static size_t instructions_of(const char *dir, const char *name, uint64_t *addr, size_t max)
+{
+	_cleanup_free_ char *arg = xasprintf("--disassemble=%s", name);
+	_cleanup_buf_ struct buf out = {0};
+	size_t n = 0;
+	char *save = NULL;
+
+	if (proc_ok(ARGV("objdump", arg, "--no-show-raw-insn", "vmlinux"), dir, &out) < 0)
+		return 0;
+	for (char *l = strtok_r(out.s, "\n", &save); l && n < max; l = strtok_r(NULL, "\n", &save))
+		if (startswith(l, "ffffffff81") && strstr(l, ":\t"))
+			addr[n++] = strtoull(l, NULL, 16);
+	return n;
+}
+
+static void test_lines(void)
+{
+	char dir[] = "/tmp/kperfbot-lines-XXXXXX";
+	_cleanup_profile_ struct profile p = {0}, back = {0};
+	_cleanup_free_ char *vmlinux = NULL, *image = NULL, *found = NULL, *path = NULL;
+	uint64_t addr[64];
+	uint8_t size[64];
+	struct count_block b = {.execs = 10, .size = size};
+	const struct counts c = {.v = &b, .n = 1, .starts = 1, .stops = 1};
+	const struct profile_fn *f;
+
+	if (!mkdtemp(dir))
+		return;
+	vmlinux = xasprintf("%s/vmlinux", dir);
+	image = xasprintf("%s/bzImage", dir);
+	path = xasprintf("%s/p.zst", dir);
+	if (build_object(dir) < 0) {
+		ok(true, "# SKIP no gcc or binutils: %s", err_msg());
+		fs_rm_rf(dir);
+		return;
+	}
+	b.insns = instructions_of(dir, "outer", addr, ARRAY_SIZE(addr));
+	ok(b.insns > 5, "the function has %" PRIu64 " instructions", b.insns);
+	b.addr = addr[0];
+	for (size_t i = 0; i + 1 < b.insns; i++)
+		size[i] = (uint8_t)(addr[i + 1] - addr[i]);
+	size[b.insns - 1] = 1;
+	found = debug_path(image);
+	is_str(found, vmlinux, "the kernel with debug information lies beside the image");
+	is_int(profile_lines(&c, vmlinux, &p), 0, "lines: %s", err_msg());
+	is_int(profile_line_execs(&p, "code.c", 7), 10, "a line that ran");
+	is_int(profile_line_execs(&p, "code.c", 9), 10, "another one");
+	is_int(profile_line_execs(&p, "code.c", 3), 10, "a line of the inlined function");
+	is_int(profile_line_execs(&p, "code.c", 13), 0, "a line of a function that did not run");
+	is_int(profile_line_execs(&p, "ode.c", 7), 0, "another file");
+	f = profile_get_inlined(&p, "twice");
+	ok(f && f->insns >= 10 && f->insns < 10 * b.insns, "the inlined function has its instructions");
+	ok(!profile_get_inlined(&p, "outer"), "the outer one is no inlined function");
+	is_int(profile_write(&p, path), 0, "written");
+	is_int(profile_read(path, &back), 0, "read back");
+	ok(back.n_lines == p.n_lines && back.n_inlined == 1 && profile_line_execs(&back, "code.c", 3) == 10, "the same");
+	is_int(profile_lines(&c, path, &back), -EIO, "a file that is no program: %s", err_msg());
+	fs_rm_rf(dir);
+}
+
 int main(void)
 {
+	test_lines();
 	test_counts();
 	test_symbols();
 	test_profile();

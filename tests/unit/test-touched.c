@@ -118,9 +118,34 @@ static void reached(const struct touched *t, const char *name, const char *ran, 
 	_cleanup_buf_ struct buf text = {0};
 
 	symbols_parse(map, strlen(map), &s);
-	touched_reach(find(t, name), &s, only_entry, (void *)ran, &r);
+	touched_reach(find(t, name), &s, NULL, only_entry, (void *)ran, &r);
 	reach_text(&r, 10, &text);
 	is_str(buf_str(&text), want, "%s where %s ran", name, ran);
+}
+
+/* With debug information an inlined function is seen by itself. */
+static void with_lines(const struct touched *t)
+{
+	static const char map[] = "ffffffff81000000 T entry\n";
+	struct profile p = {0};
+	_cleanup_(symbols_release) struct symbols s = {0};
+	const char *const want[][2] = {{"helper", "inlined, 5 instructions per operation; 1 of 1 changed lines executed"},
+				       {"gone", "never executed"}};
+
+	symbols_parse(map, strlen(map), &s);
+	profile_add_line(&p, "/src/net/unix.c", 4, 10);
+	profile_add_inlined(&p, "helper", 30);
+	profile_add_inlined(&p, "helper", 20);
+	profile_finish_lines(&p);
+	for (size_t i = 0; i < ARRAY_SIZE(want); i++) {
+		_cleanup_(reach_release) struct reach r = {0};
+		_cleanup_buf_ struct buf text = {0};
+
+		touched_reach(find(t, want[i][0]), &s, &p, only_entry, (void *)"entry", &r);
+		reach_text(&r, 10, &text);
+		is_str(buf_str(&text), want[i][1], "%s, with debug information", want[i][0]);
+	}
+	profile_release(&p);
 }
 
 static void test_touched(const char *dir)
@@ -145,6 +170,9 @@ static void test_touched(const char *dir)
 	reached(&t, "entry", "other", "never executed");
 	reached(&t, "helper", "entry", "inlined, in entry, entered 3 times per operation");
 	reached(&t, "helper", "other", "inlined, and none of its callers in this file was executed");
+	is_int(find(&t, "helper")->n_lines, 1, "helper has one new line");
+	is_int(find(&t, "helper")->line[0], 4, "the fourth");
+	with_lines(&t);
 	commit(dir, after, "three\n");
 	buf_clear(&out);
 	proc_ok(ARGV("git", "rev-parse", "HEAD"), dir, &out);
