@@ -35,6 +35,20 @@ static inline void parse_fixture(struct parsed *p, const struct program_ops *ops
 	p->r = ops->parse(&p->c, buf_str(&p->text), n ? MIN(n, p->text.len) : p->text.len);
 }
 
+/* The same text again, on a machine that counts instructions of ns each. */
+static inline void parse_again(struct parsed *p, const struct program_ops *ops, const char *text, size_t len, double ns)
+{
+	static struct run_facts facts;
+
+	facts = (struct run_facts){.nr_cpu = 1, .icount_ns_per_insn = ns};
+	metric_set_release(&p->m);
+	free(p->c.cause);
+	p->c.cause = NULL;
+	p->c.verdict = "ok";
+	p->c.facts = &facts;
+	p->r = ops->parse(&p->c, text, len);
+}
+
 static inline double value(const struct parsed *p, const char *name)
 {
 	const struct metric_value *v = metric_set_get(&p->m, name);

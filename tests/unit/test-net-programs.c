@@ -150,10 +150,28 @@ static void test_sink(void)
 	is_int(p.r, 0, "with one CPU that is no fault");
 }
 
+/* One emulated CPU that counts instructions: what it executed for each datagram. */
+static void test_sink_icount(void)
+{
+	const struct program_ops *ops = program_find("udp-sink");
+	PARSED p;
+
+	parse_fixture(&p, ops, SINK, "net/udp-sink-icount.txt", 0, NULL);
+	is_int(p.r, 0, "the sink on one CPU, steering to itself");
+	ok(!metric_set_get(&p.m, "icount.instructions_per_op"), "no instructions where time is no count of them");
+	parse_again(&p, ops, buf_str(&p.text), p.text.len, 8);
+	is_near(value(&p, "icount.instructions_per_op"), 1001899e3 / 8 / 6897, 1, "instructions a datagram");
+	ok(metric_set_get(&p.m, "icount.instructions_per_op")->kpi, "are a KPI");
+	parse_fixture(&p, ops, SINK, "net/udp-sink-rps-on.txt", 0, NULL);
+	parse_again(&p, ops, buf_str(&p.text), p.text.len, 8);
+	ok(p.r == 0 && !metric_set_get(&p.m, "icount.instructions_per_op"), "but not with several CPUs");
+}
+
 int main(void)
 {
 	test_neper();
 	test_instances();
 	test_sink();
+	test_sink_icount();
 	return tap_done();
 }

@@ -9,6 +9,8 @@
  *	sink.cpu_us_per_packet      the same of all CPUs, in microseconds a datagram (the sender's included with veth)
  *	sink.cpuN.*                 softirqs, packets from the backlog, and interrupts for steered packets (received_rps)
  *	send.pps                    what the sender got rid of
+ *	icount.instructions_per_op  machine qemu-icount, where time is a count of instructions and there is one CPU that was
+ *	                            never idle: all that it executed, the sender included, for each datagram received
  *
  * With RPS on and another CPU in its mask, packets must have been steered, or nothing was measured that the job is for.
  */
@@ -138,6 +140,14 @@ static double sum_of(const struct result *r, size_t f)
 	return sum;
 }
 
+static void add_icount(struct parse_ctx *c, const struct result *r)
+{
+	double ns = c->facts->icount_ns_per_insn, idle = sum_of(r, F_IDLE) + sum_of(r, F_IOWAIT);
+
+	if (ns > 0 && r->n_cpus == 1 && r->cpu[0].seen && idle == 0)
+		add(c, "icount.instructions_per_op", r->v[P_SECONDS] * 1e9 / ns / r->v[P_PACKETS], "insns", -1, true);
+}
+
 static int add_sender(struct parse_ctx *c, const struct result *r, const char *last)
 {
 	if (!r->v[P_SENDER_DONE])
@@ -166,6 +176,7 @@ static int add_sink(struct parse_ctx *c, const struct result *r, const char *las
 	add(c, "sink.backlog_dropped_per_sec", dropped / s, "/s", -1, false);
 	add(c, "sink.no_port_per_sec", r->v[P_NO_PORT] / s, "/s", 0, false);
 	add_cpus(c, r);
+	add_icount(c, r);
 	return 0;
 }
 
