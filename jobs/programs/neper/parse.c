@@ -165,7 +165,7 @@ static bool next_section(struct lines *it, struct section *s)
 			snprintf(s->side, sizeof(s->side), "%s", w[4]);
 			to = &s->out;
 		} else if (to && !strcmp(it->line, "### stderr")) {
-			s->err.s = here;
+			s->err = (struct part){here, 0};
 			to = &s->err;
 		} else if (to && startswith(it->line, "### rc=")) {
 			s->status = strtol(it->line + 7, NULL, 10);
