@@ -270,7 +270,9 @@ ethtool_do() {
 		_was=$(ethtool_now "$_option" "$1")
 		if ! ethtool "$_option" "$nic" "$1" "$2" >/dev/null 2>&1; then
 			warn "$_name: ethtool $_option $nic $1 $2 was refused"
-		elif [ -n "$_was" ] && [ "$_was" != "$2" ]; then
+		elif [ -z "$_was" ]; then
+			warn "$_name: $1 is $2 now, and stays so: what it was cannot be told"
+		elif [ "$_was" != "$2" ]; then
 			echo "$_option $nic $1 $_was" >>"$RESULT_DIR/changed-nic"
 		fi
 		shift 2

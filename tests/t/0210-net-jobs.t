@@ -137,4 +137,23 @@ RESULT_DIR=$dir/none dash "$dir/neper.sh" >/dev/null 2>&1
 ok $? "neper that is not there too"
 ! ip netns | grep -q "kpb[01]"
 ok $? "no namespace is left"
+
+# ---- all monitors beside sockfd ----
+if command -v stress-ng >/dev/null && perf stat -a true >/dev/null 2>&1; then
+	"$K" job render stress-ng-sockfd-lkp testtime=4s >"$dir/lkp.sh"
+	RESULT_DIR=$dir/lkp timeout 200 dash "$dir/lkp.sh" >"$dir/out" 2>&1
+	ok $? "stress-ng-sockfd-lkp for 4 s"
+	empty=
+	for file in interrupts meminfo mpstat perf-profile perf-stat proc-vmstat softirqs stress-ng time vmstat host-facts; do
+		[ -s "$dir/lkp/$file" ] || empty="$empty $file"
+	done
+	is "$empty" "" "its monitors left their files"
+	is "$(grep -c '^uptime: ' "$dir/lkp/interrupts")" 2 "two samples of a counter"
+	[ "$(grep -c '^uptime: ' "$dir/lkp/meminfo")" -ge 3 ]
+	ok $? "one each second of a gauge"
+	grep -q "^# Samples: .* of event '" "$dir/lkp/perf-profile" && [ "$(tail -n 1 "$dir/lkp/perf-profile")" = '# end of report' ]
+	ok $? "the profile is whole and says what was sampled"
+	[ -s "$dir/lkp/turbostat" ] || grep -q '^warning: turbostat: ' "$dir/lkp/host-facts"
+	ok $? "turbostat is there, or a warning says why not"
+fi
 done_testing

@@ -298,6 +298,20 @@ static void test_machine_errors(void)
 		close(lock);
 }
 
+/* A program of our own, and one by its path. */
+static void test_root_own(const char *cache)
+{
+	_cleanup_(root_image_release) struct root_image own = {0}, path = {0};
+	_cleanup_free_ char *built = xasprintf("%s/build/kpb-udp-sink", fs_data_dir());
+	_cleanup_buf_ struct buf b = {0};
+
+	if (fs_exists(built)) {
+		is_int(root_image_make(cache, ARGV("kpb-udp-sink"), &own), 0, "with a program of our own");
+		ok(fs_read(own.path, 0, &b) == 0 && memmem(b.s, b.len, "usr/bin/kpb-udp-sink", 21), "where PATH finds it");
+	}
+	is_int(root_image_make(cache, ARGV("/usr/bin/env"), &path), 0, "with a program by its path");
+}
+
 static void test_root(void)
 {
 	_cleanup_free_ char *cache = xasprintf("%s/cache", tmp);
@@ -314,6 +328,7 @@ static void test_root(void)
 	ok(strstr(err_msg(), "no-such-program"), "%s", err_msg());
 	is_int(root_image_make(cache, ARGV("time"), &c), 0, "with GNU time");
 	ok(c.bytes > a.bytes && strcmp(c.hash, a.hash), "another image");
+	test_root_own(cache);
 }
 
 int main(void)
