@@ -255,7 +255,7 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 		OPT_TEXT(0, "image", "FILE", &b.image, "boot: the kernel; driver local: what $KPB_ARTEFACT names"),
 		OPT_TEXT(0, "script", "FILE", &b.script, "boot: what runs there, as root"),
 		OPT_TEXT(0, "job", "JOB", &b.job, "boot: or this job (one point of its matrix)"),
-		OPT_FLAG(0, "profile", &b.profile, "boot: count what the kernel executes; makes DIR/profile.zst (qemu-icount)"),
+		OPT_FLAG(0, "profile", &b.profile, "boot: count what the kernel executes; makes DIR/profile.zst (qemu, qemu-icount)"),
 		OPT_TEXT(0, "out", "DIR", &b.out, "boot: gets console.log.zst and result/"),
 		OPT_INT(0, "perturb", "N", &b.perturb, "boot: number of the replicate, $KPB_PERTURB"),
 		OPT_SECONDS(0, "timeout", "TIME", &b.timeout, "boot: limit for the script, in the machine's time"),

@@ -93,8 +93,7 @@ static int count(struct ctx *c, struct waiting *w, const char *oid, const char *
 	struct db_build b = {0};
 	struct db_profile p = {0};
 	struct db_task t = {0};
-	_cleanup_free_ char *key = xasprintf("profile:%s:%s:%s:%s:%s", w->s.tree.name, oid, w->s.cmp.kconfig, w->s.job.id,
-					     w->s.machine.tbox_group);
+	_cleanup_free_ char *key = engine_profile_key(&w->s, oid);
 	int r = m ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
 
 	if (r >= 0)
@@ -190,7 +189,7 @@ const struct verb verb_run = {
 	.usage = "JOB --commit REV [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [key=value ...]",
 	.summary = "build a commit, boot it and run a job on it",
 	.text = "key=value words narrow the job's matrix or change parameters. Uses the running daemon, or does the work itself.\n"
-		"--profile boots once more on a machine of the driver qemu-icount and counts every executed instruction by function\n"
-		"(docs/PROFILE.md). Exit 1 when a run failed.",
+		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): on a machine of the\n"
+		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Exit 1 when a run failed.",
 	.run = run_run,
 };

@@ -146,10 +146,15 @@ static int run_task(struct engine *e, const struct scope *s, const char *commit,
 	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
 }
 
+char *engine_profile_key(const struct scope *s, const char *commit)
+{
+	return xasprintf("profile:%s:%s:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch, s->job.id,
+			 s->machine.tbox_group);
+}
+
 int engine_profile_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id)
 {
-	_cleanup_free_ char *key = xasprintf("profile:%s:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->job.id,
-					     s->machine.tbox_group);
+	_cleanup_free_ char *key = engine_profile_key(s, commit);
 	_cleanup_free_ char *resource = xasprintf("machine:%s", s->machine.name);
 	struct db_task t = {.kind = (char *)"run", .key = key, .priority = priority, .resource = resource,
 			    .comparison = s->cmp.id, .case_id = case_id};

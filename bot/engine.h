@@ -51,8 +51,9 @@ int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit
 /* Runs of two commits interleaved A B B A ... */
 int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, const char *b, int n, int priority,
 		      int64_t case_id);
-/* Build and one extra boot that counts what is executed (bot/profile.h); once per commit, job and tbox group: 1 where it
- * was asked for before. */
+/* Build and one extra boot that counts what is executed (bot/profile.h); once per commit, epoch, job and tbox group: 1
+ * where it was asked for before. */
+char *engine_profile_key(const struct scope *s, const char *commit);    /* of the task; new string */
 int engine_profile_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id);
 bool engine_has_active(const struct engine *e, int64_t comparison, int64_t case_id);
 

@@ -14,8 +14,8 @@ int machine_profile_check(const struct machine *m)
 					   "-accel", "tcg", "-plugin", arg), .env_clear = true, .timeout_s = 30};
 	int r;
 
-	if (!streq(m->driver, "qemu-icount"))
-		return err_set(-ENOTSUP, "machine '%s': only the driver qemu-icount can count what a guest executes, not '%s'",
+	if (!streq(m->driver, "qemu-icount") && !streq(m->driver, "qemu"))
+		return err_set(-ENOTSUP, "machine '%s': only the drivers qemu and qemu-icount can count what a guest executes, not '%s'",
 			       m->name, m->driver);
 	if (!plugin)
 		return err_set(-ENOENT, "cannot find tcg-count.so, which counts in QEMU; make builds it");

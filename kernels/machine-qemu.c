@@ -229,7 +229,7 @@ static void add_file(struct strv *a, const char *option, const char *prefix, con
 /* The plugin sees the guest from outside: its time and results stay the same to the digit. */
 static void add_profile(const struct vm *vm, struct strv *a)
 {
-	_cleanup_free_ char *plugin = vm->icount && vm->q->profile_path ? profile_plugin() : NULL;
+	_cleanup_free_ char *plugin = vm->q->profile_path ? profile_plugin() : NULL;
 	_cleanup_buf_ struct buf b = {0};
 
 	if (!plugin)
@@ -252,7 +252,8 @@ static void command_line(const struct vm *vm, struct strv *a)
 		strv_addf(a, "shift=%d,sleep=off", shift_of(m));
 		strv_addv(a, ARGV("-smp", "1", "-cpu", "qemu64", "-rtc", "base=" RTC_BASE ",clock=vm"));
 	} else {
-		strv_addv(a, ARGV("-accel", kvm ? "kvm" : "tcg", "-cpu", kvm ? "host" : "qemu64", "-smp"));
+		/* the plugin's counters are plain: CPUs that are counted take turns */
+		strv_addv(a, ARGV("-accel", kvm ? "kvm" : vm->q->profile_path ? "tcg,thread=single" : "tcg", "-cpu", kvm ? "host" : "qemu64", "-smp"));
 		strv_addf(a, "%d", m->cpus > 0 ? m->cpus : 1);
 	}
 	add_profile(vm, a);
@@ -422,7 +423,7 @@ static int boot_by(const struct boot_request *q, bool icount, bool kvm, struct b
 /* Where KVM starts a guest but no kernel speaks in it, emulation tells whether that is the kernel's fault. */
 static int qemu_boot(const struct boot_request *q, struct boot_result *ret)
 {
-	bool kvm = have_kvm();
+	bool kvm = have_kvm() && !q->profile_path; /* only emulation can count */
 	int r = boot_by(q, false, kvm, ret);
 
 	if (r < 0 || !kvm || !streq(ret->verdict, "boot-failed") || (ret->console_tail && *ret->console_tail))

@@ -59,8 +59,9 @@ const struct machine_ops *machine_driver(const char *name);     /* NULL where th
 const struct machine_ops *const *machine_drivers(void);         /* NULL-terminated */
 /* Calls the driver; returns 0 also for failed boots (see verdict), negative only when there is no such driver. */
 int machine_boot(const struct boot_request *q, struct boot_result *ret);
-/* 0 where this machine can count what a guest executes (profile_path): qemu-icount whose QEMU takes our plugin. Else
- * -ENOTSUP or -ENOENT and why not. */
+/* 0 where this machine can count what a guest executes (profile_path): qemu-icount, exactly and the same each time; qemu,
+ * emulated for that boot also where there is KVM, so right about what ran but not repeatable. Their QEMU must take our
+ * plugin. Else -ENOTSUP or -ENOENT and why not. */
 int machine_profile_check(const struct machine *m);
 /* Removes what a killed worker left behind (temporary folders; processes die by themselves). */
 void machine_clean_stale(const char *state_dir);

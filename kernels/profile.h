@@ -60,7 +60,7 @@ struct profile {
 int profile_make(const struct counts *c, const struct symbols *s, struct profile *ret);
 const struct profile_fn *profile_get(const struct profile *p, const char *name);
 /* Asks binutils' addr2line about each executed instruction; vmlinux (or a file of its debug information) must have DWARF.
- * Takes a minute for a whole kernel. What was added before a failure stays, so release p then. */
+ * What was added before a failure stays, so release p then. */
 int profile_lines(const struct counts *c, const char *vmlinux, struct profile *p);
 void profile_add_inlined(struct profile *p, const char *name, uint64_t insns);
 void profile_add_line(struct profile *p, const char *file, uint32_t line, uint64_t execs);
