@@ -87,18 +87,18 @@ static size_t symbol_below(const struct symbols *s, uint64_t addr)
 const char *symbols_counted_as(const struct symbols *s, const char *name)
 {
 	size_t len = strlen(name);
+	bool part, copies = false;
 
 	for (size_t i = 0; i < s->n; i++) {
-		bool part;
-
-		if (startswith(s->v[i].name, name) && base_length(s->v[i].name, &part) == len) {
+		if (streq(s->v[i].name, name)) {
 			const char *first = s->v[first_of(s, i)].name;
 
-			/* the copies of a function are counted under its own name, which need not be a symbol */
 			return base_length(first, &part) == strlen(first) ? first : name;
 		}
+		copies = copies || (startswith(s->v[i].name, name) && base_length(s->v[i].name, &part) == len);
 	}
-	return NULL;
+	/* copies and parts are counted under the function's own name, which need not be a symbol */
+	return copies ? name : NULL;
 }
 
 /* ---- from blocks ---- */

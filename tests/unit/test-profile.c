@@ -48,7 +48,7 @@ static const uint64_t blocks[][3] = {
 };
 static const char map[] = "0000000000000000 D fixed_percpu_data\n"
 			  "ffffffff81000000 T _stext\nffffffff81000000 T _text\nffffffff81000000 T startup_64\n"
-			  "ffffffff81000100 t alpha\nffffffff81000200 T beta\nffffffff81000200 T __beta_alias\n"
+			  "ffffffff81000080 t beta.cold\nffffffff81000100 t alpha\nffffffff81000200 T beta\nffffffff81000200 T __beta_alias\n"
 			  "ffffffff81000300 t gamma.part.0\nffffffff81000400 t gamma.isra.0\nffffffff81000500 t delta.cold\n"
 			  "ffffffff81000580 t silent\nffffffff81000600 T _etext\nffffffff81700000 D jiffies\n";
 
@@ -100,7 +100,7 @@ static void test_symbols(void)
 	_cleanup_(symbols_release) struct symbols s = {0}, none = {0};
 
 	is_int(symbols_parse(map, strlen(map), &s), 0, "symbols are read");
-	is_int(s.n, 11, "functions only");
+	is_int(s.n, 12, "functions only");
 	is_str(symbols_counted_as(&s, "alpha"), "alpha", "a function by its name");
 	is_str(symbols_counted_as(&s, "beta"), "__beta_alias", "by another name of its place: the first in order counts");
 	is_str(symbols_counted_as(&s, "gamma"), "gamma", "copies and parts count under the function's name");
