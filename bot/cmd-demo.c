@@ -399,6 +399,18 @@ static int wipe(struct demo *d, bool all)
 	return r;
 }
 
+/* All seeds build in one worktree: a demo with another seed finds most objects already made. */
+static int share_worktrees(struct demo *d)
+{
+	_cleanup_free_ char *shared = xasprintf("%s/demo/worktrees", d->c->config.cache_dir);
+	_cleanup_free_ char *own = xasprintf("%s/worktrees", d->c->config.state_dir);
+	int r = fs_mkdir_p(shared);
+
+	if (r >= 0 && symlink(shared, own) < 0 && errno != EEXIST)
+		r = err_set(-errno, "cannot link '%s': %s", own, strerror(errno));
+	return r;
+}
+
 static int open_demo(struct demo *d)
 {
 	int r = write_config(d), fd;
@@ -411,6 +423,8 @@ static int open_demo(struct demo *d)
 	config_release(&d->c->config);
 	d->c->config = fresh;
 	r = fs_mkdir_p(d->c->config.state_dir);
+	if (r >= 0)
+		r = share_worktrees(d);
 	if (r >= 0)
 		r = ctx_store(d->c, false);
 	if (r < 0)
