@@ -330,7 +330,8 @@ int engine_verdict_config(struct engine *e, const struct scope *s, const char *m
 
 	if (r < 0)
 		return r;
-	c.min_effect = MAX(c.min_effect, job_kpi_threshold(&j, metric));
+	if (!exact) /* a job's own threshold is for the noise of real machines */
+		c.min_effect = MAX(c.min_effect, job_kpi_threshold(&j, metric));
 	if (exact && c.min_boots > 2)
 		c.min_boots = 2;
 	job_release(&j);
