@@ -6,7 +6,7 @@
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
 #define FIRST_BOOTS 2           /* at each end */
-#define OPENING_BOOTS 12         /* at each end before the search leaves them although no effect shows yet */
+#define OPENING_BOOTS 18         /* at each end before the search leaves them although no effect shows yet */
 #define NONE_PRIOR 0.1          /* a search starts after a change was seen */
 #define NONE_PRIOR_KNOWN 0.02   /* levels from history: it was seen before */
 #define LONELY_SNR 12.0

@@ -47,7 +47,7 @@ double rng_normal(struct rng *r)
 void simulate_config_default(struct simulate_config *c)
 {
 	*c = (struct simulate_config){
-		.n = 256, .snr = 2, .outlier_sigma = 6, .confidence = 0.95, .boot_cost = 1, .build_cost = 2, .trials = 1000, .seed = 1,
+		.n = 256, .snr = 2, .outlier_sigma = 6, .confidence = 0.95, .boot_cost = 1, .build_cost = NAN, .trials = 1000, .seed = 1,
 	};
 }
 
@@ -194,7 +194,8 @@ static int trial_run(struct trial *t, struct simulate_result *sum)
 	const struct simulate_config *c = t->c;
 	struct search_config cfg = {
 		.confidence = c->confidence, .min_effect = 0.5 * c->snr / LEVEL, .means_known = c->means_known, .mean_good = LEVEL,
-		.mean_bad = LEVEL + c->snr, .sigma = 1, .boot_cost = c->boot_cost, .build_cost = c->build_cost,
+		.mean_bad = LEVEL + c->snr, .sigma = 1, .boot_cost = c->boot_cost,
+		.build_cost = !isnan(c->build_cost) ? c->build_cost : c->means_known ? 0 : 2 * c->boot_cost,
 		.max_boots = c->max_boots,
 	};
 	struct search_step st;
@@ -229,6 +230,8 @@ static int check_simulation(const struct simulate_config *c)
 		return err_set(-EINVAL, "snr '%g' is not between 0 and 1000000", c->snr);
 	if (!(c->outliers >= 0 && c->outliers <= 1) || !(c->skip >= 0 && c->skip <= 1))
 		return err_set(-EINVAL, "a share of outliers or of broken commits lies between 0 and 1");
+	if (!(c->boot_cost > 0) || c->build_cost < 0)
+		return err_set(-EINVAL, "a boot costs something, a build not less than nothing");
 	if (!isfinite(c->outlier_sigma) || !isfinite(c->drift) || !isfinite(c->second))
 		return err_set(-EINVAL, "outliers, drift and the second step must be finite numbers");
 	return 0;

@@ -57,7 +57,8 @@ static const struct verb simulate_verb = {
 		"set that could not be told apart) holds it, named that of those that named anybody, unfinished that of those that "
 		"ran out of boots. nominal is the mean of the probabilities that the searches stated with their answers: compare "
 		"it with covered. bound_runs is what information theory asks for at least when levels and spread are known. The "
-		"smallest effect of interest is half the step.",
+		"smallest effect of interest is half the step. With known levels builds are free unless told, since that bound counts "
+		"boots only.",
 	.run = NULL,
 };
 
@@ -85,7 +86,7 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 		OPT_FLAG(0, "null", &c.null, "no effect at all"),
 		OPT_DOUBLE(0, "confidence", "C", &c.confidence, "asked probability of the answer (0.95)"),
 		OPT_DOUBLE(0, "boot-cost", "SEC", &c.boot_cost, "cost of a boot (1)"),
-		OPT_DOUBLE(0, "build-cost", "SEC", &c.build_cost, "cost of a build (2)"),
+		OPT_DOUBLE(0, "build-cost", "SEC", &c.build_cost, "cost of a build (two boots; 0 with --known-means)"),
 		OPT_INT(0, "max-boots", "N", &max_boots, "give up beyond (2000)"),
 		OPT_INT(0, "trials", "T", &trials, "searches to play (1000)"),
 		OPT_INT(0, "seed", "X", &seed, "of the random numbers (1)"),
