@@ -14,7 +14,6 @@
 
 #define BUILD_TIMEOUT_S 7200
 #define RETRY_S 30
-#define RETRY_MAIL_S 5
 #define MACHINE_SICK 5          /* infrastructure failures in a row that take a machine out */
 #define FETCH_TIMEOUT_S 1800
 #define BACKOFF_MAX_S 3600
@@ -64,7 +63,7 @@ static int load_tree(struct work *w, struct db_tree *t, struct tree_config *tc)
 /* Trouble of ours: again later, a little longer each time. */
 static usec_t backoff(const struct work *w)
 {
-	double s = (streq(w->task.kind, "send") ? RETRY_MAIL_S : RETRY_S) * pow(2, MIN(w->task.attempts, 9));
+	double s = RETRY_S * pow(2, MIN(w->task.attempts, 7));
 
 	return (usec_t)(MIN(s, BACKOFF_MAX_S) * USEC_PER_SEC);
 }
@@ -377,6 +376,21 @@ static int do_report(struct work *w, usec_t *retry)
 	return MIN(r, 0);
 }
 
+/* The delivery keeps its own back-off. */
+static usec_t next_try(struct work *w, const char *way)
+{
+	struct db_report rep = {0};
+	struct db_delivery d = {0};
+	usec_t now = now_usec(), wait = backoff(w);
+
+	if (store_report_by_case(w->c->store, arg_int(w, "case"), &rep) >= 0 &&
+	    store_delivery_get(w->c->store, rep.id, way, &d) >= 0 && d.next_try > now)
+		wait = d.next_try - now + USEC_PER_SEC / 10;
+	db_report_release(&rep);
+	db_delivery_release(&d);
+	return wait;
+}
+
 static int do_send(struct work *w, usec_t *retry)
 {
 	struct report_config rc;
@@ -387,10 +401,10 @@ static int do_send(struct work *w, usec_t *retry)
 	config_report(&w->c->config, &rc);
 	rc.reproduce_dir = dir;
 	r = report_deliver(w->c->store, arg_int(w, "case"), way ? way : "mbox", &rc);
-	if (r == -EAGAIN) /* all else is final: refused for good, nobody allowed, or not known whether it arrived */
-		*retry = backoff(w);
 	if (r < 0)
 		say(w, "%s", err_msg());
+	if (r == -EAGAIN) /* all else is final: refused for good, nobody allowed, or not known whether it arrived */
+		*retry = next_try(w, way);
 	else
 		say(w, "report of case %" PRId64 " delivered by %s", arg_int(w, "case"), way);
 	return MIN(r, 0);

@@ -2,7 +2,7 @@
 #include "reporters/deliver.h"
 
 #define MAX_ATTEMPTS 30
-#define FIRST_PAUSE (60 * USEC_PER_SEC)
+#define FIRST_PAUSE (15 * USEC_PER_SEC)
 #define LONGEST_PAUSE (6 * 3600 * USEC_PER_SEC)
 
 static int put(struct store *s, struct db_delivery *d, const char *state, char *detail)

@@ -35,7 +35,7 @@ wait_for 120 case_is found; ok $? "a case is found"
 wait_for 30 grep -qi "connect" "$dir/log"; ok $? "the server is away: the log says so"
 is "$(mails)" 1 "the mbox has its copy meanwhile"
 background /usr/bin/python3 "$dir/server.py" "$smtp_port" "$dir/got"
-wait_for 120 case_is reported; ok $? "refused twice, then taken: the case is reported"
+wait_for 160 case_is reported; ok $? "refused twice, then taken: the case is reported"
 sleep 2
 is "$(grep -c '^TO ' "$dir/got")" 1 "it arrived once"
 grep '^TO ' "$dir/got" >"$dir/out"
