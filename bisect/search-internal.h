@@ -45,6 +45,7 @@ struct search {
 	size_t n_obs;
 	int exponent;           /* of the largest value: the model works with numbers around 1 */
 	double none, none_prior;        /* posterior and prior of "no effect" */
+	double none_bad;                /* levels known: the part of none in which all is bad, the base too */
 	double guess;                   /* effect of the two ends alone, at which its prior is taken */
 	struct estimate est;
 	double *mass;           /* per node scratch: probability among its ancestors */

@@ -423,11 +423,13 @@ static double class_loglik(const struct search *s, struct model *m, const uint64
 	return total;
 }
 
-static double none_loglik(const struct search *s, struct model *m)
+/* Likelihood of "no effect"; *ret_bad: the share of it in which every commit has the bad level (levels known). */
+static double none_loglik(const struct search *s, struct model *m, double *ret_bad)
 {
-	double total = -INFINITY, all[2] = {log(0.5), log(0.5)};
+	double total = -INFINITY, all_good = -INFINITY, all_bad = -INFINITY;
 	struct row_sum sum;
 
+	*ret_bad = 0;
 	if (!s->c.means_known) {
 		for (size_t r = 0; r < m->one.n_rows; r++) {
 			integrate_row(&m->one, r, m->ll_one, &sum);
@@ -437,15 +439,18 @@ static double none_loglik(const struct search *s, struct model *m)
 	}
 	/* with given levels: nothing bad although the head was, or nothing good */
 	for (size_t r = 0; r < m->good.n_rows; r++) {
-		double side[2] = {m->good.row[r].log_prior, m->good.row[r].log_prior};
+		double good = m->good.row[r].log_prior, bad = good;
 
 		for (size_t i = 0; i < s->n_sites; i++) {
-			side[0] += m->ll_good[i * m->cells + r];
-			side[1] += m->ll_bad[i * m->cells + r];
+			good += m->ll_good[i * m->cells + r];
+			bad += m->ll_bad[i * m->cells + r];
 		}
-		total = log_add(total, log_add(side[0] + all[0], side[1] + all[1]));
+		all_good = log_add(all_good, good);
+		all_bad = log_add(all_bad, bad);
 	}
-	return total;
+	total = log_add(all_good, all_bad);
+	*ret_bad = exp(all_bad - total);
+	return total - M_LN2;
 }
 
 static void mix_estimates(struct search *s, const struct estimate *e)
@@ -474,10 +479,10 @@ void model_evaluate(struct search *s)
 	struct classes *cl = &s->cl;
 	_cleanup_(model_release) struct model m = {0};
 	_cleanup_free_ struct estimate *e = xcalloc(MAX(cl->n, 1u), sizeof(*e));
-	double none, max, sum;
+	double none, max, sum, all_bad;
 
 	model_prepare(s, &m);
-	none = none_loglik(s, &m) + log(s->none_prior);
+	none = none_loglik(s, &m, &all_bad) + log(s->none_prior);
 	s->guess = m.delta;
 	max = none;
 	for (uint32_t k = 0; k < cl->n; k++) {
@@ -489,6 +494,7 @@ void model_evaluate(struct search *s)
 	for (uint32_t k = 0; k < cl->n; k++)
 		sum += cl->post[k] = exp(cl->post[k] - max);
 	s->none /= sum;
+	s->none_bad = s->none * all_bad;
 	for (uint32_t k = 0; k < cl->n; k++)
 		cl->post[k] /= sum;
 	mix_estimates(s, e);

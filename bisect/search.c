@@ -9,7 +9,8 @@
 #define OPENING_BOOTS 18         /* at each end before the search leaves them although no effect shows yet */
 #define NONE_PRIOR 0.1          /* a search starts after a change was seen */
 #define NONE_PRIOR_KNOWN 0.02   /* levels from history: it was seen before */
-#define LONELY_SNR 12.0
+#define LONELY_SNR_MIN 3.0       /* below, one boot decides nothing anyhow */
+#define LONELY_SNR_MAX 12.0      /* above, an outlier hardly hits the other level */
 #define NONE_ODDS 20.0          /* evidence (Bayes factor) against "no effect" before anybody is named, for it before the search ends */
 
 static int check_config(const struct search_config *c, const struct dag *dag)
@@ -225,6 +226,7 @@ static void refresh(struct search *s)
 		model_evaluate(s);
 	} else if (!s->classes_valid || !s->model_valid) {
 		s->none = s->none_prior;
+		s->none_bad = s->c.means_known ? s->none / 2 : 0;
 		for (uint32_t k = 0; k < s->cl.n; k++)
 			s->cl.post[k] = s->cl.weight[k] * (1 - s->none);
 	}
@@ -270,7 +272,7 @@ static double none_evidence(const struct search *s)
 
 static bool measurable(const struct search *s, uint32_t x)
 {
-	return s->in_range[x] && !s->skipped[x] && x != 0;
+	return s->in_range[x] && !s->skipped[x] && (x != 0 || s->c.means_known); /* else the ends are measured on their own */
 }
 
 /* How likely a commit is to build, judged by the nearest one that did not: broken commits come in rows. */
@@ -299,14 +301,14 @@ struct choice { uint32_t node; double value, split; };
 static void best_splits(struct search *s, struct choice *built, struct choice *fresh)
 {
 	_cleanup_free_ double *chance = build_chance(s), *value = xcalloc(s->dag->n, sizeof(*value));
-	double some = 1 - s->none;
+	double some = s->c.means_known ? 1 : 1 - s->none;
 
 	*built = *fresh = (struct choice){UINT32_MAX, 0, 0};
 	for (uint32_t x = 0; x < s->dag->n; x++)
 		value[x] = candidate_posterior(s, x);
 	ancestor_mass(s, value, s->mass);
-	for (uint32_t x = 1; x < s->dag->n; x++) {
-		double p = some > 0 ? s->mass[x] / some : 0, balance = MIN(p, 1 - p) * chance[x];
+	for (uint32_t x = 0; x < s->dag->n; x++) {
+		double p = some > 0 ? (s->mass[x] + s->none_bad) / some : 0, balance = MIN(p, 1 - p) * chance[x];
 		struct choice *c = s->built[x] ? built : fresh;
 
 		/* below rounding it is no split: the commit is known to be good or bad */
@@ -324,7 +326,7 @@ static uint32_t lonely_site(const struct search *s, uint32_t k)
 {
 	const struct classes *cl = &s->cl;
 
-	if (snr(s) > LONELY_SNR)
+	if (snr(s) < LONELY_SNR_MIN || snr(s) > LONELY_SNR_MAX)
 		return UINT32_MAX;
 	for (uint32_t other = 0; other < cl->n; other++) {
 		size_t site = 0, differ = 0;

@@ -3,8 +3,10 @@
  * simulate.h - the culprit search against synthetic histories: the very code of search.c, with random numbers in place of
  * boots. Pure and deterministic: the same configuration gives the same result on any machine.
  *
- *	struct simulate_config c = {.n = 1024, .snr = 2, .confidence = 0.95, .trials = 1000, .seed = 1};
- *	simulate_config_default(&c) first for the costs; simulate_search(&c, &r);
+ *	simulate_config_default(&c);
+ *	c.n = 1024;
+ *	c.snr = 2;
+ *	r = simulate_search(&c, &result);
  */
 #ifndef KPB_BISECT_SIMULATE_H
 #define KPB_BISECT_SIMULATE_H
@@ -49,15 +51,14 @@ int simulate_search(const struct simulate_config *c, struct simulate_result *ret
  * commit is the culprit on", levels and spread known, e = 1 - confidence. */
 double simulate_bound(double n, double snr, double confidence);
 
-struct rng;
-/* A line, or a mainline on which topic branches of 1 to 12 commits are merged, now and then three at once; at least n nodes. */
-void simulate_history(struct rng *r, uint32_t n, bool merges, struct dag *ret);
-
 /* xoshiro256++ (Blackman, Vigna 2018), seeded by splitmix64. */
 struct rng { uint64_t s[4]; };
 void rng_seed(struct rng *r, uint64_t seed);
 uint64_t rng_next(struct rng *r);
 double rng_uniform(struct rng *r);      /* (0, 1) */
 double rng_normal(struct rng *r);
+
+/* A line, or a mainline on which topic branches of 1 to 12 commits are merged, now and then three at once; at least n nodes. */
+void simulate_history(struct rng *r, uint32_t n, bool merges, struct dag *ret);
 
 #endif
