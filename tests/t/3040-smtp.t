@@ -42,7 +42,7 @@ grep '^TO ' "$dir/got" >"$dir/out"
 grep -q 'perf@lists.example.org' "$dir/out"; ok $? "an allowed list got it"
 grep -q 'secret@example.org' "$dir/out"; is $? 1 "nobody else"
 kill "${pids[-2]}" 2>/dev/null
-kp daemon --until-idle >>"$dir/log" 2>&1
+timeout 30 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1
 is "$(grep -c '^TO ' "$dir/got")" 1 "another start sends nothing"
 is "$(mails)" 1 "nor writes the mbox again"
 done_testing
