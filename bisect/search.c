@@ -443,12 +443,12 @@ static bool class_members(struct search *s, uint32_t k, uint32_t *ret_n)
 	for (uint32_t x = 0; x < s->dag->n; x++)
 		if (s->cl.of[x] == k) {
 			s->set[n++] = x;
-			value[x] = 1;
+			value[x] = s->weight[x] / s->cl.weight[k];
 		}
 	*ret_n = n;
 	ancestor_mass(s, value, s->mass);
 	for (uint32_t x = 1; x < s->dag->n; x++)
-		if (measurable(s, x) && s->mass[x] > 0.5 && s->mass[x] < n - 0.5)
+		if (measurable(s, x) && s->mass[x] > 1e-6 && s->mass[x] < 1 - 1e-6)
 			return true;
 	return false;
 }

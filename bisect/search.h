@@ -23,7 +23,7 @@ struct search_config {
 	bool means_known;       /* history gives level and spread: */
 	double mean_good, mean_bad, sigma;
 	double sigma_floor;     /* relative resolution of the metric (deterministic machines): never believe in less */
-	double nu;              /* degrees of freedom of the likelihood; 0: 3 */
+	double nu;              /* degrees of freedom of the t likelihood; 0: learnt, see search-model.c */
 	double boot_cost;       /* seconds per boot and run */
 	double build_cost;      /* seconds per commit that is not built */
 	uint32_t max_boots;     /* give up beyond; 0: 2000 */
