@@ -241,6 +241,9 @@ static struct boot_result local(const char *script, double timeout, const char *
 
 static void test_local(void)
 {
+	/* a time nobody else sleeps: the test looks among all processes */
+	_cleanup_free_ char *sleeper = xasprintf("sleep 987.%d", getpid());
+	_cleanup_free_ char *script = xasprintf("setsid %s & echo $! >pid; %s", sleeper, sleeper);
 	_cleanup_free_ char *file = xasprintf("%s/l1/result/f", tmp), *boot = xasprintf("%s/l1/.boot", tmp);
 	_cleanup_free_ char *pidfile = xasprintf("%s/l2/result/pid", tmp);
 	_cleanup_buf_ struct buf got = {0}, pid = {0};
@@ -255,11 +258,11 @@ static void test_local(void)
 	is_str(buf_str(&got), "/etc/passwd 7 e x\n", "artefact, replicate and environment");
 	ok(!fs_exists(boot), "the boot folder is gone");
 	boot_result_release(&r);
-	r = local("setsid sleep 987 & echo $! >pid; sleep 987", 0.5, "l2", NULL);
+	r = local(script, 0.5, "l2", NULL);
 	is_str(r.verdict, "timeout", "a long script is ended");
 	(void)fs_read(pidfile, 0, &pid);
 	ok(atoi(buf_str(&pid)) > 0, "it had started a process of another session");
-	is_int(proc_run(&(struct proc_spec){.argv = ARGV("pgrep", "-fx", "sleep 987")}, &p), 0, "looked for it");
+	is_int(proc_run(&(struct proc_spec){.argv = ARGV("pgrep", "-fx", sleeper)}, &p), 0, "looked for it");
 	ok(p.status == 1 || getuid() != 0, "which is gone too");
 	is_str(r.cause, "the script took longer than 0.5 s", "with this cause");
 	boot_result_release(&r);
