@@ -45,6 +45,15 @@ static int load_config(struct ctx *c, const struct verb *v, const char *config_d
 	return r < 0 ? verb_fail(c, r) : 0;
 }
 
+/* A full disk or a closed pipe behind stdout must not look like success. */
+static int finish(int r)
+{
+	if (fflush(stdout) == 0 && !ferror(stdout))
+		return r;
+	err_set(-EIO, "cannot write the output: %s", strerror(errno));
+	return verb_fail(NULL, -EIO);
+}
+
 int main(int argc, char **argv)
 {
 	const char *config_dir = NULL, *state_dir = NULL;
@@ -56,10 +65,10 @@ int main(int argc, char **argv)
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			usage(stdout);
-			return EXIT_DONE;
+			return finish(EXIT_DONE);
 		} else if (!strcmp(argv[i], "--version")) {
 			puts("kperfbot " VERSION);
-			return EXIT_DONE;
+			return finish(EXIT_DONE);
 		} else if (!strcmp(argv[i], "--verbose")) {
 			log_max_level = LOG_DBG_;
 		} else if (!strcmp(argv[i], "--config") && i + 1 < argc) {
@@ -82,9 +91,5 @@ int main(int argc, char **argv)
 		r = v->run(argc - i, argv + i, &c);
 	store_close(c.store);
 	config_release(&c.config);
-	if (fflush(stdout) != 0 || ferror(stdout)) {
-		err_set(-EIO, "cannot write the output: %s", strerror(errno));
-		return verb_fail(NULL, -EIO);
-	}
-	return r;
+	return finish(r);
 }

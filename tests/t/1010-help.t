@@ -1,0 +1,19 @@
+#!/bin/bash
+# Every verb has --help that names its usage; the manual page in docs/ is what the program prints; exit codes.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/t/lib.sh
+"$kperfbot" --help >"$dir/help"; ok $? "--help"
+for v in $(sed -n 's/^  \([a-z]*\) .*/\1/p' "$dir/help"); do
+	"$kperfbot" "$v" --help >"$dir/out" 2>&1; ok $? "$v --help"
+	grep -q "^usage: kperfbot $v" "$dir/out"; ok $? "$v --help tells the usage"
+	grep -q -- "--json" "$dir/out"; ok $? "$v knows --json"
+	"$kperfbot" "$v" --nosuchoption >"$dir/out" 2>&1; is $? 2 "$v: an unknown option ends with 2"
+done
+"$kperfbot" man >"$dir/kperfbot.1"; ok $? "man"
+cmp "$dir/kperfbot.1" docs/kperfbot.1 >"$dir/out" 2>&1; ok $? "docs/kperfbot.1 is up to date (make man)"
+"$kperfbot" query runs --state >/dev/null 2>&1; is $? 2 "a missing value ends with 2"
+"$kperfbot" --state "$dir/none" query runs >"$dir/out" 2>&1; is $? 3 "no database yet: 3"
+has "$dir/out" "there is no database"
+"$kperfbot" --version >"$dir/out"; ok $? "--version"
+"$kperfbot" --help >/dev/full 2>"$dir/out"; [ $? != 0 ]; ok $? "a full output is noticed"
+done_testing
