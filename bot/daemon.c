@@ -386,8 +386,14 @@ static void stop_children(struct daemon *d)
 	d->stopping = true;
 	for (struct child *k = d->children; k; k = k->next)
 		kill(k->pid, SIGTERM);
-	while (d->children && mono_usec() < end)
-		(void)sd_event_run(d->ev, 100000);
+	while (d->children && mono_usec() < end) { /* the event loop has ended: no callbacks any more */
+		for (struct child *k = d->children, *next; k; k = next) {
+			next = k->next;
+			if (waitpid(k->pid, NULL, WNOHANG) != 0)
+				unlink_child(d, k);
+		}
+		usleep(20000);
+	}
 	for (struct child *k = d->children; k; k = k->next)
 		kill(-k->pid, SIGKILL);
 	while (d->children) {
