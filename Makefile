@@ -153,7 +153,8 @@ install: all
 	cp -r tests/demo $(SHARE)/tests/
 	find $(SHARE)/jobs -name '*.[ch]' -not -path '*/guest/*' -delete
 	install -D -m 644 reporters/reproduce.sh $(SHARE)/reporters/reproduce.sh
-	install -D -m 644 etc/kperfbot.service $(DESTDIR)$(PREFIX)/lib/systemd/system/kperfbot.service
+	mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system
+	sed 's|/usr/local/bin|$(PREFIX)/bin|' etc/kperfbot.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/kperfbot.service
 .PHONY: install
 
 clean:

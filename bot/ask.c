@@ -21,8 +21,8 @@ int ask_tree(struct ctx *c, const char *name, struct asked *ret)
 		a.tree = all[0];
 		all[0] = (struct db_tree){0};
 	} else if (r >= 0 && !name) {
-		r = err_set(-EINVAL, n ? "there are %zu trees: name one with --tree" : "there is no tree yet (%zu); 'kperfbot tree "
-			    "add NAME URL' adds one", n);
+		r = err_set(-EINVAL, n ? "there are several trees: name one with --tree" : "there is no tree yet; 'kperfbot tree add "
+			    "NAME URL' adds one");
 	}
 	DB_LIST_RELEASE(all, n, db_tree_release);
 	if (r >= 0)
@@ -54,6 +54,20 @@ int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret
 		return 0;
 	return err_set(-ENOENT, "tree '%s' has no commit '%s'; 'kperfbot tree fetch %s' looks for new ones", a->tree.name, rev,
 		       a->tree.name);
+}
+
+int ask_machine(struct ctx *c, const char *name)
+{
+	struct db_machine m = {0};
+	int r = store_machine_get(c->store, name, &m);
+
+	if (r == -ENOENT)
+		r = err_set(-ENOENT, "there is no machine '%s'; 'kperfbot machine list' shows them", name);
+	else if (r >= 0 && (streq(m.state, "drained") || streq(m.state, "offline")))
+		r = err_set(-EHOSTDOWN, "machine '%s' is %s%s%s; 'kperfbot machine resume %s' brings it back", name, m.state,
+			    m.note ? ": " : "", m.note ? m.note : "", name);
+	db_machine_release(&m);
+	return MIN(r, 0);
 }
 
 int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret)

@@ -14,6 +14,8 @@ int ask_tree(struct ctx *c, const char *name, struct asked *ret);
 void asked_release(struct asked *a);
 /* A revision of the tree's mirror -> object id; 6 or more digits of a commit known to the database work too. */
 int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret);
+/* 0 where work for that machine would be done; else why not. */
+int ask_machine(struct ctx *c, const char *name);
 /* One job: a file with a matrix of more than one point needs overrides that leave one. */
 int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret);
 /* Until done() is non-zero: by the running daemon, or by one in this process. done may be called often. */

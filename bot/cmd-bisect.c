@@ -128,6 +128,8 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		r = ask_job(c, job_name ? job_name : a.tcfg.jobs.v[0], NULL, &job);
 	if (r >= 0)
+		r = ask_machine(c, machine ? machine : a.tcfg.machine);
+	if (r >= 0)
 		r = engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine ? machine : a.tcfg.machine, &id);
 	if (r >= 0)
 		r = ask_wait(c, all_ended, &id);

@@ -164,6 +164,8 @@ static int run_run(int argc, char **argv, struct ctx *c)
 		r = ask_job(c, argv[0], (const char *const *)argv + 1, &job);
 	w.e.store = c->store;
 	if (r >= 0)
+		r = ask_machine(c, machine ? machine : a.tcfg.machine);
+	if (r >= 0)
 		r = place_for(&w.e, &a, oid, &job, machine ? machine : a.tcfg.machine, &w.s);
 	if (r >= 0 && profile)
 		r = count(c, &w, oid, machine ? machine : a.tcfg.machine, queue_only, &good);

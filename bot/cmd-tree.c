@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/verb.h"
 #include "bot/work.h"
+#include "jobs/job.h"
 #include "kernels/build.h"
 #include "kernels/tree.h"
 #include "lib/fs.h"
@@ -10,8 +11,11 @@
 
 extern const struct verb verb_tree;
 
+#define DEFAULT_INTERVAL 300
+#define DEFAULT_MAX_COMMITS 20000
+
 struct tree_options {
-	bool program, off;
+	bool program, off, purge;
 	const char *kconfig, *command, *artefact, *machine, *label;
 	double interval;
 	int64_t max_commits;
@@ -52,19 +56,99 @@ static struct tree_config config_of(const char *name, const char *url, const str
 				    .branch_label = (char *)o->label, .mail_cc = o->cc, .max_commits = o->max_commits};
 }
 
+/* Options not given keep what the tree has. */
+static void keep_old(const struct db_tree *old, const struct tree_config *t, struct tree_options *o)
+{
+	const struct { const char **now; const char *before; } texts[] = {
+		{&o->kconfig, t->program ? NULL : t->kconfig}, {&o->command, t->build_command}, {&o->artefact, t->artefact},
+		{&o->machine, t->machine}, {&o->label, t->branch_label}};
+	const struct { struct strv *now; const struct strv *before; } lists[] = {
+		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->cc, &t->mail_cc}};
+
+	if (streq(old->kind, "program"))
+		o->program = true;
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (!*texts[i].now)
+			*texts[i].now = texts[i].before;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (!lists[i].now->n)
+			strv_addv(lists[i].now, (const char *const *)lists[i].before->v);
+	if (o->interval == DEFAULT_INTERVAL)
+		o->interval = t->interval_s;
+	if (o->max_commits == DEFAULT_MAX_COMMITS)
+		o->max_commits = t->max_commits;
+}
+
+/* Jobs must be there now; files are named absolutely, since the daemon has another working folder. */
+static int check_jobs(const struct ctx *c, struct strv *jobs)
+{
+	for (size_t i = 0; i < jobs->n; i++) {
+		struct job_list l = {0};
+		char *path = strchr(jobs->v[i], '/') || endswith(jobs->v[i], ".yaml") ? realpath(jobs->v[i], NULL) : NULL;
+		int r;
+
+		if (path) {
+			free(jobs->v[i]);
+			jobs->v[i] = path;
+		}
+		r = job_load(jobs->v[i], c->config.dir, NULL, &l);
+		job_list_release(&l);
+		if (r < 0)
+			return r;
+	}
+	return 0;
+}
+
+static int no_control(const char *what, const char *text)
+{
+	for (const char *p = text; p && *p; p++)
+		if ((unsigned char)*p < 0x20 || *p == 0x7f)
+			return err_set(-EINVAL, "%s holds a control character", what);
+	return 0;
+}
+
+static int check_texts(const struct tree_options *o)
+{
+	int r = no_control("--label", o->label);
+
+	for (size_t i = 0; r == 0 && i < o->cc.n; i++) {
+		r = no_control("--cc", o->cc.v[i]);
+		if (r == 0 && !strchr(o->cc.v[i], '@'))
+			r = err_set(-EINVAL, "--cc '%s' is no mail address", o->cc.v[i]);
+	}
+	if (r == 0 && o->artefact && (*o->artefact == '/' || strstr(o->artefact, "..")))
+		r = err_set(-EINVAL, "--artefact '%s' must be a path inside the worktree", o->artefact);
+	if (r == 0 && o->max_commits < 1)
+		r = err_set(-EINVAL, "--max-commits wants at least 1");
+	return r;
+}
+
 static int tree_add(struct ctx *c, const char *name, const char *url, struct tree_options *o)
 {
+	struct db_tree old = {0};
+	struct tree_config old_config = {0};
+	bool exists;
 	_cleanup_free_ char *settings = NULL, *path = NULL;
 	_cleanup_(tree_refs_release) struct tree_refs heads = {0};
 	struct tree_config t;
 	struct db_tree d = {0};
 	int64_t id;
-	int r = check_add(name, o);
+	int r = ctx_store(c, false);
 
+	if (r < 0)
+		return r;
+	exists = store_tree_get(c->store, name, &old) >= 0 && tree_config_from_db(&old, &old_config) >= 0;
+	if (exists)
+		keep_old(&old, &old_config, o);
+	r = check_add(name, o);
+	if (r == 0)
+		r = check_texts(o);
+	if (r == 0)
+		r = check_jobs(c, &o->jobs);
 	if (r == 0 && o->machine && !config_machine(&c->config, o->machine))
 		r = err_set(-EINVAL, "no machine '%s' in the configuration; 'kperfbot machine list' shows them", o->machine);
 	if (r < 0)
-		return r;
+		goto out;
 	if (!strstr(url, "://") && fs_is_dir(url)) /* the daemon has another working folder */
 		path = realpath(url, NULL);
 	if (!o->branches.n)
@@ -72,7 +156,7 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 	t = config_of(name, path ? path : url, o);
 	r = tree_remote_heads(t.url, (const char *const *)t.branches.v, 30, &heads);
 	if (r == -EINVAL)
-		return r;
+		goto out;
 	if (r < 0) /* it may come up later: kept all the same */
 		fprintf(stderr, "kperfbot: note: %s\n", err_msg());
 	else if (!heads.n)
@@ -80,13 +164,15 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 	settings = tree_config_to_json(&t);
 	d = (struct db_tree){.name = t.name, .url = t.url, .kind = (char *)(t.program ? "program" : "kernel"),
 			     .settings = settings, .enabled = t.enabled};
-	r = ctx_store(c, false);
-	if (r >= 0)
-		r = store_tree_put(c->store, &d, &id);
+	r = store_tree_put(c->store, &d, &id);
 	if (r >= 0 && c->json)
 		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads.n);
 	else if (r >= 0)
-		printf("tree '%s' added%s, %zu branches seen\n", name, o->off ? " (not switched on)" : "", heads.n);
+		printf("tree '%s' %s%s, %zu branch%s seen\n", name, exists ? "changed" : "added",
+		       o->off ? " (not switched on)" : "", heads.n, heads.n == 1 ? "" : "es");
+out:
+	tree_config_release(&old_config);
+	db_tree_release(&old);
 	return r;
 }
 
@@ -150,21 +236,33 @@ static int tree_fetch_now(struct ctx *c, const char *name)
 	return r;
 }
 
-/* The mirror stays while results speak of its commits; --purge would be a way to lose proofs. */
-static int tree_remove(struct ctx *c, const char *name)
+/* Without --purge only the watching ends: what was measured speaks for reports that are out. */
+static int tree_remove(struct ctx *c, const char *name, bool purge)
 {
+	struct db_tree t = {0};
 	int r = ctx_store(c, false);
 
 	if (r >= 0)
+		r = store_tree_get(c->store, name, &t);
+	if (r >= 0 && purge) {
 		r = store_tree_remove(c->store, name);
-	if (r >= 0)
-		printf(c->json ? "{\"removed\": true}\n" : "tree removed; its mirror is kept\n");
+	} else if (r >= 0) {
+		t.enabled = false;
+		r = store_tree_put(c->store, &t, NULL);
+	}
+	if (r >= 0 && c->json)
+		printf("{\"removed\": true, \"purged\": %s}\n", purge ? "true" : "false");
+	else if (r >= 0)
+		puts(purge ? "tree removed with its builds, runs and cases; its mirror is kept"
+			   : "tree is not watched any more; its results are kept ('tree remove --purge' erases them)");
+	db_tree_release(&t);
 	return r;
 }
 
 static int run(int argc, char **argv, struct ctx *c)
 {
-	_cleanup_(release_options) struct tree_options o = {.interval = 300, .max_commits = 20000};
+	_cleanup_(release_options) struct tree_options o = {.interval = DEFAULT_INTERVAL,
+								      .max_commits = DEFAULT_MAX_COMMITS};
 	const struct opt opts[] = {
 		OPT_LIST('b', "branch", "GLOB", &o.branches, "watch branches that match (repeatable; default all)"),
 		OPT_TEXT('k', "kconfig", "NAME", &o.kconfig, "kernel config (default vm-min)"),
@@ -178,6 +276,7 @@ static int run(int argc, char **argv, struct ctx *c)
 		OPT_TEXT(0, "command", "COMMAND", &o.command, "program: how to build it (default make)"),
 		OPT_TEXT(0, "artefact", "PATH", &o.artefact, "program: file or folder to keep"),
 		OPT_FLAG(0, "off", &o.off, "add it, but do not watch it yet"),
+		OPT_FLAG(0, "purge", &o.purge, "remove: erase its builds, runs and cases too"),
 		OPT_END,
 	};
 	int e = verb_options(&verb_tree, &argc, &argv, opts, c), r;
@@ -191,7 +290,7 @@ static int run(int argc, char **argv, struct ctx *c)
 	else if (argc == 2 && streq(argv[0], "fetch"))
 		r = tree_fetch_now(c, argv[1]);
 	else if (argc == 2 && streq(argv[0], "remove"))
-		r = tree_remove(c, argv[1]);
+		r = tree_remove(c, argv[1], o.purge);
 	else
 		return verb_usage(c, "tree: write 'tree add NAME URL', 'tree list', 'tree fetch NAME' or 'tree remove NAME'");
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
@@ -199,9 +298,10 @@ static int run(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_tree = {
 	.name = "tree",
-	.usage = "add NAME URL [options]\nlist\nfetch NAME\nremove NAME",
+	.usage = "add NAME URL [options]\nlist\nfetch NAME\nremove NAME [--purge]",
 	.summary = "git trees to watch",
 	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
-		"head ever seen stays in the mirror. 'add' on a name that exists changes that tree.",
+		"head ever seen stays in the mirror. 'add' on a name that exists changes the\n"
+		"options given and keeps the others. 'remove' stops watching and keeps all results; with --purge it erases them.",
 	.run = run,
 };

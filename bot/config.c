@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/config.h"
+#include "jobs/job.h"
+#include "kernels/build.h"
 #include "lib/fs.h"
 #include "lib/yaml.h"
 
@@ -195,6 +197,39 @@ static bool good_name(const char *s)
 	return *s && *s != '.' && *s != '-' && strlen(s) <= 64 && strspn(s, allowed) == strlen(s);
 }
 
+/* What a list or text of a tree names must be there. */
+static void check_tree(const struct ynode *where, const struct config *c, const struct tree_config *t, struct mistakes *m)
+{
+	_cleanup_buf_ struct buf fragment = {0};
+
+	if (t->url && (*t->url == '-' || strstr(t->url, "::") || strpbrk(t->url, "\r\n")))
+		mistake(m, ynode_err(where, -EINVAL, "tree '%s': the url '%s' is not taken", t->name, t->url));
+	if (!t->program && kconfig_fragment(t->kconfig, &fragment) < 0)
+		mistake(m, ynode_err(where, -EINVAL, "tree '%s': there is no kconfig '%s' in kernels/configs", t->name, t->kconfig));
+	for (size_t i = 0; i < t->jobs.n; i++) {
+		struct job_list l = {0};
+
+		if (job_load(t->jobs.v[i], c->dir, NULL, &l) < 0) {
+			_cleanup_free_ char *why = xstrdup(err_msg());
+
+			mistake(m, ynode_err(where, -EINVAL, "tree '%s': %s", t->name, why));
+		}
+		job_list_release(&l);
+	}
+	for (size_t i = 0; i < t->mail_cc.n; i++)
+		if (!strchr(t->mail_cc.v[i], '@') || strpbrk(t->mail_cc.v[i], "\r\n"))
+			mistake(m, ynode_err(where, -EINVAL, "tree '%s': '%s' is no mail address", t->name, t->mail_cc.v[i]));
+}
+
+static void check_mail(const struct ynode *where, const struct config *c, struct mistakes *m)
+{
+	if (c->smtp_url && !startswith(c->smtp_url, "smtp://") && !startswith(c->smtp_url, "smtps://"))
+		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'", c->smtp_url));
+	if (!c->robot_address || !strchr(c->robot_address, '@') || strpbrk(c->robot_address, "\r\n <>,") ||
+	    strpbrk(c->robot_name ? c->robot_name : "", "\r\n"))
+		mistake(m, ynode_err(where, -EINVAL, "'robot_name' and 'robot_address' must be one name and one plain address"));
+}
+
 static void load_trees(const struct ynode *map, struct config *c, struct mistakes *m)
 {
 	for (size_t i = 0; map->kind == Y_MAP && i < map->n; i++) {
@@ -215,6 +250,7 @@ static void load_trees(const struct ynode *map, struct config *c, struct mistake
 					     "folder that the build leaves)", t.name));
 		if (t.program && !t.build_command)
 			t.build_command = xstrdup("make");
+		check_tree(map->key[i], c, &t, m);
 		c->tree = xrealloc_array(c->tree, c->n_trees + 1, sizeof(*c->tree));
 		c->tree[c->n_trees++] = t;
 	}
@@ -271,8 +307,10 @@ static void load_file(const char *dir, const char *name, struct config *c, struc
 		set_keys(y.doc[i], main_keys, ARRAY_SIZE(main_keys), sections, c, m);
 		if ((n = ynode_get(y.doc[i], "judge")))
 			set_keys(n, judge_keys, ARRAY_SIZE(judge_keys), NULL, c, m);
-		if ((n = ynode_get(y.doc[i], "mail")))
+		if ((n = ynode_get(y.doc[i], "mail"))) {
 			set_keys(n, mail_keys, ARRAY_SIZE(mail_keys), NULL, c, m);
+			check_mail(n, c, m);
+		}
 		if ((n = ynode_get(y.doc[i], "machines")))
 			load_machines(n, c, m);
 		if ((n = ynode_get(y.doc[i], "trees")))
@@ -315,6 +353,8 @@ static void check_references(const struct config *c, struct mistakes *m)
 					   c->tree[i].machine));
 	if (c->mail_smtp_enabled && !c->smtp_url)
 		mistake(m, err_set(-EINVAL, "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587"));
+	if (!*c->state_dir || !*c->cache_dir)
+		mistake(m, err_set(-EINVAL, "state_dir and cache_dir must not be empty"));
 	if (c->min_boots > c->max_boots)
 		mistake(m, err_set(-EINVAL, "judge: min_boots is larger than max_boots"));
 }
