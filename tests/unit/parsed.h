@@ -24,6 +24,7 @@ static inline void parse_fixture(struct parsed *p, const struct program_ops *ops
 	static const struct run_facts facts = {.nr_cpu = 2};
 	_cleanup_free_ char *path = xasprintf("tests/fixtures/%s", file);
 
+	parsed_release(p);
 	*p = (struct parsed){0};
 	if (job_load_text("x.yaml", job, strlen(job), NULL, &p->l) < 0 || fs_read(path, 0, &p->text) < 0) {
 		ok(false, "%s: %s", file, err_msg());
@@ -60,13 +61,13 @@ static inline double value(const struct parsed *p, const char *name)
 static inline void never_cut_off(const struct program_ops *ops, const char *job, const char *file, size_t spare, size_t step)
 {
 	size_t good = 0, n;
-	PARSED all;
+	PARSED all = {0};
 
 	parse_fixture(&all, ops, job, file, 0, NULL);
 	n = all.text.len;
 	is_int(all.r, 0, "%s: whole it parses", file);
 	for (size_t i = 1; i + spare < n; i += step) {
-		PARSED p;
+		PARSED p = {0};
 
 		parse_fixture(&p, ops, job, file, i, NULL);
 		good += p.r == 0;

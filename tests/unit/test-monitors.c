@@ -26,7 +26,7 @@ static void test_real(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		_cleanup_free_ char *file = xasprintf("monitors/%s.txt", rows[i].monitor);
-		PARSED p;
+		PARSED p = {0};
 
 		parse_fixture(&p, monitor_find(rows[i].monitor), JOB, file, 0, NULL);
 		is_int(p.r, 0, "%s parses", rows[i].monitor);
@@ -34,7 +34,7 @@ static void test_real(void)
 	}
 	for (const char *const *m = (const char *const[]){"interrupts", "meminfo", "mpstat", "proc-vmstat", "sched_debug", NULL}; *m; m++) {
 		_cleanup_free_ char *file = xasprintf("monitors/%s.txt", *m), *prefix = xasprintf("%s.", *m);
-		PARSED p;
+		PARSED p = {0};
 		size_t odd = 0;
 
 		parse_fixture(&p, monitor_find(*m), JOB, file, 0, NULL);
@@ -47,7 +47,7 @@ static void test_real(void)
 
 static void test_interrupts(void)
 {
-	PARSED p;
+	PARSED p = {0};
 
 	parse_fixture(&p, monitor_find("interrupts"), JOB, "monitors/interrupts.txt", 0, NULL);
 	ok(value(&p, "interrupts.LOC:Local_timer_interrupts") > 0, "interrupts.LOC:Local_timer_interrupts");
@@ -61,7 +61,7 @@ static void test_interrupts(void)
 static void test_wide(void)
 {
 	_cleanup_buf_ struct buf b = {0};
-	PARSED p;
+	PARSED p = {0};
 
 	for (int s = 0; s < 2; s++) {
 		buf_addf(&b, "uptime: %d.5\n    ", 10 + s);
@@ -84,7 +84,7 @@ static void test_wide(void)
 
 static void test_mpstat(void)
 {
-	PARSED p;
+	PARSED p = {0};
 
 	parse_text(&p, "mpstat", "uptime: 100.0\ncpu  100 0 100 800 0 0 0 0 10 0\ncpu0 50 0 50 400 0 0 0 0 0 0\n"
 				 "uptime: 101.0\ncpu  150 0 120 920 5 0 5 0 20 0\ncpu0 100 0 50 450 0 0 0 0 0 0\n"
@@ -104,7 +104,7 @@ static void test_mpstat(void)
 
 static void test_vmstat_meminfo(void)
 {
-	PARSED p, m;
+	PARSED p = {0}, m = {0};
 
 	parse_text(&p, "proc-vmstat", "uptime: 1.0\nnr_free_pages 100\npgfault 10\noom_kill 1\nnr_dirtied 5\nuptime: 2.0\nnr_free_pages 50\n"
 				      "pgfault 30\noom_kill 1\nnr_dirtied 9\nonly_here 3\n");
@@ -125,7 +125,7 @@ static void test_vmstat_meminfo(void)
 
 static void test_sched_debug(void)
 {
-	PARSED p;
+	PARSED p = {0};
 
 	parse_fixture(&p, monitor_find("sched_debug"), JOB, "monitors/sched_debug.txt", 0, NULL);
 	is_near(value(&p, "sched_debug.cpu.nr_running.avg"), (3.5 + 2) / 2, 1e-9, "mean over CPUs, then over samples");
@@ -142,7 +142,7 @@ static void test_sched_debug(void)
 
 static void test_turbostat(void)
 {
-	PARSED p;
+	PARSED p = {0};
 
 	parse_fixture(&p, monitor_find("turbostat"), JOB, "monitors/turbostat.txt", 0, NULL);
 	is_int(p.r, 0, "turbostat");
@@ -165,7 +165,7 @@ static void test_profile(void)
 				 "     0.04%     0.04%  [kernel.kallsyms]  [k] rare\n";
 	const struct program_ops *ops = monitor_find("perf-profile");
 	_cleanup_free_ char *whole = xasprintf("%s# end of report\n", hw);
-	PARSED p, q;
+	PARSED p = {0}, q = {0};
 
 	parse_fixture(&p, ops, JOB, "monitors/perf-profile.txt", 0, NULL);
 	is_int(p.r, 0, "perf-profile");
@@ -193,7 +193,7 @@ static void test_profile_cpus(void)
 	char dir[] = "/tmp/kpb-test-XXXXXX";
 	_cleanup_free_ char *copy = NULL;
 	double sum[2] = {0};
-	PARSED p;
+	PARSED p = {0};
 
 	if (!mkdtemp(dir)) {
 		ok(false, "mkdtemp");

@@ -60,7 +60,7 @@ static void test_neper(void)
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
 		_cleanup_free_ char *file = xasprintf("net/%s", good[i].file);
 		const struct metric_value *kpi;
-		PARSED p;
+		PARSED p = {0};
 
 		parse_fixture(&p, ops, good[i].job, file, 0, NULL);
 		is_int(p.r, 0, "%s parses%s%s", good[i].file, p.c.cause ? ": " : "", p.c.cause ? p.c.cause : "");
@@ -70,7 +70,7 @@ static void test_neper(void)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
 		_cleanup_free_ char *file = xasprintf("net/%s", bad[i].file);
-		PARSED p;
+		PARSED p = {0};
 
 		parse_fixture(&p, ops, bad[i].job, file, 0, NULL);
 		is_int(p.r, -EBADMSG, "%s does not", bad[i].file);
@@ -91,7 +91,7 @@ static void test_instances(void)
 
 	for (int status = 0; status < 2; status++) {
 		_cleanup_buf_ struct buf b = {0};
-		PARSED p;
+		PARSED p = {0};
 
 		parse_fixture(&p, ops, JOB("tcp_rr", "length: 2s, engine: netperf, flows: 2"), "net/netperf-tcp_rr-k.txt", 0, NULL);
 		metric_set_release(&p.m);
@@ -117,7 +117,7 @@ static void test_sink(void)
 	const struct program_ops *ops = program_find("udp-sink");
 	_cleanup_buf_ struct buf b = {0};
 	char *at;
-	PARSED p, off;
+	PARSED p = {0}, off = {0};
 
 	parse_fixture(&p, ops, SINK, "net/udp-sink-rps-on.txt", 0, NULL);
 	is_int(p.r, 0, "udp-sink with RPS");
@@ -154,7 +154,7 @@ static void test_sink(void)
 static void test_sink_icount(void)
 {
 	const struct program_ops *ops = program_find("udp-sink");
-	PARSED p;
+	PARSED p = {0};
 
 	parse_fixture(&p, ops, SINK, "net/udp-sink-icount.txt", 0, NULL);
 	is_int(p.r, 0, "the sink on one CPU, steering to itself");
