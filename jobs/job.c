@@ -79,7 +79,7 @@ static int by_key(const void *a, const void *b)
 	return strcmp((*(const struct job_param *const *)a)->key, (*(const struct job_param *const *)b)->key);
 }
 
-/* {"monitors":[...],"params":{...},"program":"..."}, all sorted. A parameter that says what is the default anyway is left
+/* {"monitors":[...],"params":{...},"program":"..."[,"time_limit":S]}, all sorted. A parameter that says what is the default anyway is left
  * out, so that neither writing it down nor a later new parameter changes the identity. */
 static char *canonical_form(const struct job *j, const struct program_def *d)
 {
@@ -106,6 +106,8 @@ static char *canonical_form(const struct job *j, const struct program_def *d)
 	json_object_object_add(top, "monitors", mon);
 	json_object_object_add(top, "params", params);
 	json_object_object_add(top, "program", json_object_new_string(j->program));
+	if (j->time_limit_s > 0) /* asked for; the default is not part of the identity */
+		json_object_object_add(top, "time_limit", json_object_new_double(j->time_limit_s));
 	text = xstrdup(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(top);
 	free(v);
@@ -143,7 +145,7 @@ int job_finish(struct job *j)
 
 static int read_canonical(struct json_object *top, struct job *j)
 {
-	struct json_object *program, *params, *mon, *one;
+	struct json_object *program, *params, *mon, *one, *limit;
 	const struct program_def *d;
 	int r;
 
@@ -152,6 +154,8 @@ static int read_canonical(struct json_object *top, struct job *j)
 	    !json_object_object_get_ex(top, "monitors", &mon) || !json_object_is_type(mon, json_type_array))
 		return err_set(-EINVAL, "a stored job must hold 'program', 'params' and 'monitors'");
 	j->program = xstrdup(json_object_get_string(program));
+	if (json_object_object_get_ex(top, "time_limit", &limit) && json_object_get_double(limit) > 0)
+		j->time_limit_s = json_object_get_double(limit);
 	r = program_def_get(j->program, &d);
 	if (r < 0)
 		return r;

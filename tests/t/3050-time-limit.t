@@ -1,0 +1,24 @@
+#!/bin/bash
+# A job's own time limit ends a program that never ends, and leaves nothing of it running.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/t/lib.sh
+local_tree 16 8
+local_config
+cat >"$dir/etc/endless.yaml" <<-'EOF'
+suite: command
+testcase: endless
+category: benchmark
+monitors: []
+time_limit: 2s
+
+command:
+  run: 'sleep 98765'
+EOF
+timeout 60 "$kperfbot" --config "$dir/etc" run endless --tree small --commit main >"$dir/out" 2>"$dir/log"; is $? 1 "the run fails"
+kp query runs --json >"$dir/runs.json" 2>"$dir/out"
+is "$(field "$dir/runs.json" '[r["verdict"] for r in o]')" "['timeout']" "by its time limit"
+is "$(pgrep -f -c '^sleep 98765$')" 0 "nothing is left running"
+kp machine drain local >"$dir/out" 2>&1; ok $? "drained"
+timeout 20 "$kperfbot" --config "$dir/etc" run local-bench --tree small --commit main >"$dir/out" 2>&1; is $? 1 "a drained machine is said, not waited for"
+has "$dir/out" "is drained"
+done_testing
