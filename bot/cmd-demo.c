@@ -502,7 +502,7 @@ static int run_demo(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_demo = {
 	.name = "demo",
-	.usage = "[--seed N] [--local] [--fresh] [--json]",
+	.usage = "[--seed N] [--local] [--job JOB] [--fresh] [--json]",
 	.summary = "the main job on this machine, start to finish",
 	.text = "Makes a git tree from Debian's linux-source-6.1 with a day of commits on top, one of which slows the passing of\n"
 		"file descriptors over unix sockets; then watches, builds, boots, measures, bisects, proves and writes the report\n"

@@ -192,7 +192,7 @@ CREATE TABLE delivery (                                 -- one row per report an
 -- Durable work. Claimed by a worker under a lease; a worker that vanished gives it back.
 CREATE TABLE task (
 	id INTEGER PRIMARY KEY,
-	kind TEXT NOT NULL CHECK (kind IN ('fetch', 'build', 'run', 'report', 'send')),
+	kind TEXT NOT NULL CHECK (kind IN ('build', 'run', 'report', 'send')),
 	key TEXT NOT NULL UNIQUE,                       -- the same work is never queued twice
 	state TEXT NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'running', 'done', 'failed', 'cancelled')),
 	priority INTEGER NOT NULL DEFAULT 0,            -- higher first
