@@ -232,8 +232,6 @@ static int compile(struct build_job *j, struct build_result *ret)
 	modules = strstr(buf_str(&text), "=m\n");
 	debug = strstr(buf_str(&text), "\nCONFIG_DEBUG_INFO=y\n");
 	lost_options(j->fragment, text.s, &j->warnings);
-	free(ret->warnings);
-	ret->warnings = xstrdup(buf_str(&j->warnings));
 	script = make_script(j->q->jobs, modules, debug);
 	r = sandbox_run(j, script, false, &s);
 	if (r < 0)
