@@ -215,11 +215,27 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 		return verb_usage(c, "--rule is 'moderated' or 'lkp', not '%s'", o->rule);
 	if (!(o->fdr > 0 && o->fdr < 1) || !(o->confidence > 0 && o->confidence < 1))
 		return verb_usage(c, "--fdr and --confidence lie between 0 and 1");
+	if (o->min_effect < 0)
+		return verb_usage(c, "--min-effect is a number of per cent from 0 on, not %g", o->min_effect);
 	if (o->profile && argc != 2)
 		return verb_usage(c, "compare --profile takes two builds, not %d", argc);
 	if (o->rows < 0)
 		return verb_usage(c, "--rows is a number of rows, not %" PRId64, o->rows);
 	return -1;
+}
+
+/* The option holds for all metrics, before the configuration; else the class of a metric tells (-1). */
+static void set_min_effects(const struct effect_rules *rules, const struct options *o, struct dataset *d)
+{
+	for (size_t i = 0; i < d->n_metrics; i++) {
+		struct cmp_metric *m = &d->metric[i];
+		double rule = effect_rules_find(rules, m->name);
+
+		if (isfinite(o->min_effect))
+			m->min_effect = metric_is_points(m->name) ? o->min_effect : o->min_effect / 100;
+		else if (isfinite(rule))
+			m->min_effect = rule;
+	}
 }
 
 static int compare_profiles(struct ctx *c, const struct options *o, char **arg)
@@ -232,7 +248,7 @@ static int compare_profiles(struct ctx *c, const struct options *o, char **arg)
 
 static int run_compare(int argc, char **argv, struct ctx *c)
 {
-	struct options o = {.rule = "moderated", .fdr = .05, .confidence = .95, .min_effect = -1, .history = 8, .rows = 20};
+	struct options o = {.rule = "moderated", .fdr = .05, .confidence = .95, .min_effect = NAN, .history = 8, .rows = 20};
 	const struct opt opts[] = {
 		OPT_FLAG('a', "all", &o.all, "unchanged metrics, too"),
 		OPT_FLAG(0, "changed", &o.changed, "only changed metrics in JSON and CSV, too"),
@@ -245,7 +261,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 		OPT_LIST('m', "metric", "GLOB", &o.metric, "only these metrics (repeatable)"),
 		OPT_DOUBLE(0, "fdr", "RATE", &o.fdr, "share of false ones among the changed metrics (0.05)"),
 		OPT_DOUBLE(0, "confidence", "C", &o.confidence, "of the intervals (0.95)"),
-		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest, for all metrics"),
+		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest, for all metrics (default: judge: min_effects)"),
 		OPT_INT(0, "history", "N", &o.history, "learn each metric's spread from the last N other builds (8)"),
 		OPT_TEXT('t', "tree", "NAME", &o.tree, "where commits were measured in several trees"),
 		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "... or with several configurations"),
@@ -273,8 +289,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	strv_release(&o.metric);
 	if (r < 0)
 		return verb_fail(c, r);
-	for (size_t i = 0; o.min_effect >= 0 && i < d.n_metrics; i++)
-		d.metric[i].min_effect = metric_is_points(d.metric[i].name) ? o.min_effect : o.min_effect / 100;
+	set_min_effects(&c->config.min_effects, &o, &d);
 	cfg = (struct cmp_config){streq(o.rule, "lkp") ? CMP_LKP : CMP_MODERATED, d.n_builds, o.fdr, o.confidence, o.all};
 	r = cmp_run(&cfg, d.metric, d.n_metrics, &res);
 	if (r < 0)

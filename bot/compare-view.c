@@ -281,7 +281,15 @@ static void add_deltas(json *o, const struct cmp_row *row, size_t N)
 	}
 }
 
-static json *row_object(const struct cmp_row *row, size_t N)
+/* In the unit of the effect. */
+static double shown_least(const struct cmp_metric *m)
+{
+	double least = m->min_effect < 0 ? metric_min_effect(m->name) : m->min_effect;
+
+	return metric_is_points(m->name) ? least : 100 * least;
+}
+
+static json *row_object(const struct cmp_row *row, const struct cmp_metric *m, size_t N)
 {
 	json *o = json_object_new_object(), *mean = json_object_new_array(), *sd = json_object_new_array(),
 	     *n = json_object_new_array(), *boots = json_object_new_array();
@@ -298,6 +306,8 @@ static json *row_object(const struct cmp_row *row, size_t N)
 	add(o, "n", n);
 	add(o, "boots", boots);
 	add(o, "unit", json_object_new_string(row->fail || metric_is_points(row->name) ? "points" : "percent"));
+	if (!row->fail)
+		add(o, "min_effect", number(shown_least(m)));
 	add_deltas(o, row, N);
 	return o;
 }
@@ -327,7 +337,7 @@ int view_json(const struct view *v, FILE *out)
 	}
 	for (size_t i = 0; i < v->r->n_rows; i++)
 		if (shown(v, &v->r->row[i]))
-			json_object_array_add(rows, row_object(&v->r->row[i], v->r->n_builds));
+			json_object_array_add(rows, row_object(&v->r->row[i], &v->d->metric[i], v->r->n_builds));
 	add(o, "builds", builds);
 	add(o, "tree", text_or_null(v->tree));
 	add(o, "kconfig", text_or_null(v->kconfig));

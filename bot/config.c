@@ -290,6 +290,39 @@ static void load_machines(const struct ynode *map, struct config *c, struct mist
 	}
 }
 
+/* "glob or class: smallest effect" lines. */
+static void load_min_effects(const struct ynode *map, struct config *c, struct mistakes *m)
+{
+	if (map->kind != Y_MAP && map->kind != Y_NULL)
+		mistake(m, ynode_err(map, -EINVAL, "'min_effects' wants lines like '\"vmstat.*\": 0.01'"));
+	for (size_t i = 0; map->kind == Y_MAP && i < map->n; i++) {
+		const struct ynode *v = map->val[i];
+		_cleanup_free_ char *why = NULL;
+		double d;
+
+		if (v->kind != Y_SCALAR) {
+			mistake(m, ynode_err(v, -EINVAL, "'%s' takes one number", map->key[i]->text));
+			continue;
+		}
+		if (parse_double(v->text, &d) < 0) {
+			mistake(m, ynode_err(v, -EINVAL, "'%s': '%s' is not a number", map->key[i]->text, v->text));
+		} else if (effect_rules_add(&c->min_effects, map->key[i]->text, d) < 0) {
+			why = xstrdup(err_msg());
+			mistake(m, ynode_err(map->key[i], -EINVAL, "%s", why));
+		}
+	}
+}
+
+static void load_judge(const struct ynode *map, struct config *c, struct mistakes *m)
+{
+	static const char *const maps[] = {"min_effects", NULL};
+	const struct ynode *n = ynode_get(map, "min_effects");
+
+	set_keys(map, judge_keys, ARRAY_SIZE(judge_keys), maps, c, m);
+	if (n)
+		load_min_effects(n, c, m);
+}
+
 static void load_file(const char *dir, const char *name, struct config *c, struct mistakes *m)
 {
 	static const char *const sections[] = {"judge", "mail", "trees", "machines", NULL};
@@ -306,7 +339,7 @@ static void load_file(const char *dir, const char *name, struct config *c, struc
 	for (size_t i = 0; i < y.n_docs; i++) {
 		set_keys(y.doc[i], main_keys, ARRAY_SIZE(main_keys), sections, c, m);
 		if ((n = ynode_get(y.doc[i], "judge")))
-			set_keys(n, judge_keys, ARRAY_SIZE(judge_keys), NULL, c, m);
+			load_judge(n, c, m);
 		if ((n = ynode_get(y.doc[i], "mail"))) {
 			set_keys(n, mail_keys, ARRAY_SIZE(mail_keys), NULL, c, m);
 			check_mail(n, c, m);
@@ -412,6 +445,7 @@ void config_release(struct config *c)
 		machine_release(&c->machine[i]);
 	free(c->tree);
 	free(c->machine);
+	effect_rules_release(&c->min_effects);
 	strv_release(&c->mail_allow);
 	strv_release(&c->mail_always_cc);
 	*c = (struct config){0};
@@ -441,6 +475,6 @@ void config_report(const struct config *c, struct report_config *ret)
 		.smtp_password_file = c->smtp_password_file, .smtp_ca_file = c->smtp_ca_file,
 		.smtp_starttls_required = c->smtp_starttls,
 		.allow = (const char *const *)c->mail_allow.v, .always_cc = (const char *const *)c->mail_always_cc.v,
-		.max_recipients = c->mail_max_recipients,
+		.max_recipients = c->mail_max_recipients, .min_effects = &c->min_effects,
 	};
 }

@@ -8,6 +8,7 @@
  */
 #ifndef KPB_BOT_CONFIG_H
 #define KPB_BOT_CONFIG_H
+#include "bisect/effect-rules.h"
 #include "kernels/machine.h"
 #include "reporters/report.h"
 
@@ -33,7 +34,8 @@ struct config {
 	int build_slots, build_jobs;    /* default 1, nproc */
 	int min_free_mb;                /* no new work below this; default 512 */
 	/* judging */
-	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.002 */
+	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.001 */
+	struct effect_rules min_effects;        /* for single metrics and classes of them; they go before min_effect */
 	int64_t min_boots, max_boots, proof_boots;
 	/* mail */
 	char *robot_name, *robot_address, *mbox, *smtp_url, *smtp_user, *smtp_password_file, *smtp_ca_file;

@@ -32,6 +32,7 @@ struct daemon {
 	char *owner, *self;
 	usec_t last_beat;
 	bool stopping, replan, disk_full, reload;
+	int idle;               /* rounds in a row with nothing to do */
 	int64_t last_event;
 	char *last_plan_error, *last_error;
 	int64_t *orphan; size_t n_orphans, cap_orphans; /* tasks whose worker died, not yet given back */
@@ -283,9 +284,15 @@ static void plan(struct daemon *d)
 	engine_release(&e);
 }
 
+/* A plan may have made a question whose tasks come with the next one: only the second idle round counts. */
 static bool is_idle(struct daemon *d)
 {
-	return !d->children && !d->n_orphans && !store_task_next_time(d->c->store);
+	if (d->children || d->n_orphans || store_task_next_time(d->c->store))
+		d->idle = 0;
+	else
+		d->idle++;
+	d->replan |= d->idle == 1;
+	return d->idle > 1;
 }
 
 static void one_round(struct daemon *d)

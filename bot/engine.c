@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine.h"
+#include "bisect/compare-class.h"
 #include "jobs/check.h"
 #include "kernels/build.h"
 #include "lib/fs.h"
@@ -324,13 +325,16 @@ int engine_verdict_config(struct engine *e, const struct scope *s, const char *m
 {
 	struct job j = {0};
 	bool exact = engine_deterministic(s);
+	double rule = effect_rules_find(&e->cfg->min_effects, metric);
 	struct verdict_config c = {.alpha = e->cfg->alpha, .min_effect = e->cfg->min_effect, .min_boots = e->cfg->min_boots,
 				   .max_boots = e->cfg->max_boots, .sigma_floor = exact ? 2e-5 : 0};
 	int r = job_from_canonical(s->job.name, s->job.canonical, &j);
 
 	if (r < 0)
 		return r;
-	if (!exact) /* a job's own threshold is for the noise of real machines */
+	if (isfinite(rule) && !metric_is_points(metric)) /* said for this metric: it holds as it is, on every machine */
+		c.min_effect = rule;
+	else if (!exact) /* a job's own threshold is for the noise of real machines */
 		c.min_effect = MAX(c.min_effect, job_kpi_threshold(&j, metric));
 	if (exact && c.min_boots > 2)
 		c.min_boots = 2;

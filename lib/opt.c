@@ -3,6 +3,18 @@
 
 #include <getopt.h>
 
+static int take_double(const char *arg, double *ret)
+{
+	double v;
+	int r = parse_double(arg, &v);
+
+	if (r >= 0 && !isfinite(v))
+		r = err_set(-EINVAL, "'%s' is not a finite number", arg);
+	if (r >= 0)
+		*ret = v;
+	return r;
+}
+
 static int take(const struct opt *o, const char *arg)
 {
 	int r = 0;
@@ -11,7 +23,7 @@ static int take(const struct opt *o, const char *arg)
 	case OPT_T_FLAG: *(bool *)o->ptr = true; break;
 	case OPT_T_TEXT: *(const char **)o->ptr = arg; break;
 	case OPT_T_INT: r = parse_i64(arg, o->ptr); break;
-	case OPT_T_DOUBLE: r = parse_double(arg, o->ptr); break;
+	case OPT_T_DOUBLE: r = take_double(arg, o->ptr); break;
 	case OPT_T_SECONDS: r = parse_seconds(arg, o->ptr); break;
 	case OPT_T_LIST: strv_add(o->ptr, arg); break;
 	case OPT_T_END: break;

@@ -154,7 +154,7 @@ static void limit(const struct facts *f, struct buf *table)
 	buf_addf(table, "[%zu more rows: kperfbot compare %.10s %.10s]\n", lines, f->good, f->bad);
 }
 
-int report_block(struct store *s, const struct facts *f, struct buf *out)
+int report_block(struct store *s, const struct facts *f, const struct effect_rules *rules, struct buf *out)
 {
 	const struct db_build *build[2] = {&f->good_build, &f->bad_build};
 	const struct cmp_config cfg = {.rule = CMP_MODERATED, .n_builds = 2, .fdr = 0.05, .confidence = 0.95};
@@ -174,6 +174,9 @@ int report_block(struct store *s, const struct facts *f, struct buf *out)
 		number_boots(&b.side[k]);
 	}
 	merge(&b, f->c.metric);
+	for (size_t i = 0; rules && i < b.n; i++)
+		if (b.metric[i].min_effect < 0 && isfinite(effect_rules_find(rules, b.metric[i].name)))
+			b.metric[i].min_effect = effect_rules_find(rules, b.metric[i].name);
 	r = cmp_run(&cfg, b.metric, b.n, &res);
 	if (r < 0)
 		return r;

@@ -302,11 +302,11 @@ static void add_materials(const struct facts *f, const char *dir, struct buf *ou
 			      "\t# boot it, then run job.sh as root; RESULT_DIR is where its files go\n\n");
 }
 
-static void add_table(struct store *s, const struct facts *f, struct buf *out)
+static void add_table(struct store *s, const struct facts *f, const struct report_config *cfg, struct buf *out)
 {
 	_cleanup_buf_ struct buf block = {0};
 
-	if (report_block(s, f, &block) < 0) {
+	if (report_block(s, f, cfg->min_effects, &block) < 0) {
 		_cleanup_free_ char *why = term_safe(err_msg());
 
 		buf_addf(out, "[no table: %s]\n", why);
@@ -414,7 +414,7 @@ static void add_body(struct store *s, const struct facts *f, const char *git_dir
 	add_test(f, out);
 	add_fix_block(f, cfg, id, out);
 	add_materials(f, dir, out);
-	add_table(s, f, out);
+	add_table(s, f, cfg, out);
 	add_executed(s, f, git_dir, out);
 	add_end(cfg, out);
 }

@@ -65,8 +65,9 @@ int facts_setting_list(const struct facts *f, const char *key, struct strv *ret)
 struct report_config;
 int report_build(struct store *s, const struct facts *f, const char *git_dir, const struct report_config *cfg,
 		 struct db_report *ret);
-/* Lines of the body that show the comparison block of the two kernels. */
-int report_block(struct store *s, const struct facts *f, struct buf *out);
+/* Lines of the body that show the comparison block of the two kernels. rules: smallest effects, or NULL. */
+struct effect_rules;
+int report_block(struct store *s, const struct facts *f, const struct effect_rules *rules, struct buf *out);
 /* What both kernels executed, exactly; -ENOENT (nothing added) where they have no profiles. git_dir may be NULL. */
 int report_executed(struct store *s, const struct facts *f, const char *git_dir, struct buf *out);
 /* The script, see report_reproduce_script(). */

@@ -8,6 +8,7 @@
 #ifndef KPB_REPORTERS_REPORT_H
 #define KPB_REPORTERS_REPORT_H
 #include "bisect/compare.h"
+#include "bisect/effect-rules.h"
 #include "db/store.h"
 #include "lib/buf.h"
 
@@ -32,6 +33,7 @@ struct report_config {
 	const char *const *allow;                       /* globs of addresses that may get mail; NULL: nobody */
 	const char *const *always_cc;                   /* subject to allow too */
 	size_t max_recipients;                          /* default 20 */
+	const struct effect_rules *min_effects;         /* for the table; NULL: none */
 	const char *reproduce_dir;                      /* folder for the case's files (script, config, logs) */
 };
 /* Composes and stores the report of a case in state found or proven; git_dir of its tree for names and MAINTAINERS.

@@ -75,6 +75,19 @@ has "Run 8" "--runs shows every run"
 has "Delta" "... and differences"
 run compare a.csv b.csv --metric 'stress-ng.m3' --json
 json 'list(r) == ["stress-ng.m3"]' "--metric selects"
+mkdir cfg
+printf 'judge:\n  min_effects: {"stress-ng.m0": 0.2, "stress-ng.m?": 0.01, percent: 30}\n' >cfg/kperfbot.yaml
+run --config cfg compare a.csv b.csv --json
+json 'r["stress-ng.m0"]["verdict"] == "same" and r["stress-ng.m0"]["min_effect"] == 20' "a smallest effect from the configuration"
+json 'r["stress-ng.m1"]["verdict"] == "changed" and r["stress-ng.m1"]["min_effect"] == 1' "... by the longest glob"
+json 'r["turbostat.Busy%"]["verdict"] == "same" and r["turbostat.Busy%"]["min_effect"] == 30' "... by class, in points"
+run --config cfg compare a.csv b.csv --json --min-effect 0.5
+json 'r["stress-ng.m0"]["verdict"] == "changed" and r["stress-ng.m0"]["min_effect"] == 0.5' "the option goes before it"
+for bad in -1 nan inf; do
+	run compare a.csv b.csv --min-effect=$bad
+	[ "$status" = 2 ]; ok $? "--min-effect $bad is refused"
+	has min-effect "... by name" err
+done
 run compare a.csv b.csv --rule lkp --json
 json 'd["rule"] == "lkp" and r["stress-ng.m0"]["verdict"] == "changed"' "the rule of lkp-tests"
 printf 'metric,run,boot,value\nx.m,1,1,10\nx.m,2,1,10.1\nx.m,1,2,12\nx.m,2,2,12.1\n' >boots.csv
