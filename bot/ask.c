@@ -56,6 +56,85 @@ int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret
 		       a->tree.name);
 }
 
+/* The tree that a revision belongs to: *text moves behind "NAME:". */
+static int tree_of_revision(struct ctx *c, const char *tree, const char **text, struct db_tree *ret)
+{
+	const char *colon = strchr(*text, ':');
+	_cleanup_free_ char *name = colon ? xstrndup(*text, (size_t)(colon - *text)) : NULL;
+	_cleanup_buf_ struct buf names = {0};
+	struct db_tree *all = NULL;
+	size_t n = 0;
+	int r;
+
+	if (name && store_tree_get(c->store, name, ret) >= 0) {
+		*text = colon + 1;
+		return 0;
+	}
+	if (tree)
+		return store_tree_get(c->store, tree, ret);
+	r = store_trees(c->store, &all, &n);
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++)
+		buf_addf(&names, "%s%s", i ? ", " : "", all[i].name);
+	if (n == 1) {
+		*ret = all[0];
+		all[0] = (struct db_tree){0};
+	} else if (!n) {
+		r = err_set(-ENOENT, "'%s' is no commit of the database, and there is no tree to look it up in; 'kperfbot tree add NAME "
+			    "URL' adds one", *text);
+	} else {
+		r = err_set(-EINVAL, "'%s' is no commit of the database; to look it up in a tree write NAME:%s or --tree NAME (%s)",
+			    *text, *text, buf_str(&names));
+	}
+	DB_LIST_RELEASE(all, n, db_tree_release);
+	return r;
+}
+
+/* A mirror has no HEAD of its own: it is the head of the only branch. */
+static char *head_of_only_branch(struct ctx *c, const struct db_tree *t, const char *rev)
+{
+	struct db_branch *b = NULL;
+	size_t n = 0, live = 0;
+	char *text = NULL;
+
+	if (!startswith(rev, "HEAD") || (rev[4] && !strchr("~^@", rev[4])) || store_branches(c->store, t->id, &b, &n) < 0)
+		return NULL;
+	for (size_t i = 0; i < n; i++)
+		if (b[i].head && !live++)
+			text = xasprintf("%s%s", b[i].head, rev + 4);
+	if (live != 1) {
+		free(text);
+		text = NULL;
+	}
+	DB_LIST_RELEASE(b, n, db_branch_release);
+	return text;
+}
+
+int ask_revision(struct ctx *c, const char *tree, const char *text, char **ret)
+{
+	bool digits = strlen(text) >= 6 && strspn(text, "0123456789abcdefABCDEF") == strlen(text);
+	_cleanup_free_ char *dir = NULL, *head = NULL;
+	struct db_tree t = {0};
+	const char *rev = text;
+	int r = digits ? store_find_commit(c->store, text, ret) : -ENOENT;
+
+	if (r != -ENOENT)
+		return r;
+	r = tree_of_revision(c, tree, &rev, &t);
+	if (r < 0)
+		return r;
+	dir = engine_git_dir(&c->config, t.name);
+	head = head_of_only_branch(c, &t, rev);
+	if (!fs_is_dir(dir))
+		r = err_set(-ENOENT, "'%s': tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", text, t.name, t.name);
+	else if (tree_resolve(dir, head ? head : rev, ret) < 0)
+		r = err_set(-ENOENT, "tree '%s' has no commit '%s'%s; 'kperfbot tree fetch %s' looks for new ones", t.name, rev,
+			    startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "", t.name);
+	db_tree_release(&t);
+	return MIN(r, 0);
+}
+
 int ask_machine(struct ctx *c, const char *name)
 {
 	struct db_machine m = {0};

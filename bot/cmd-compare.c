@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/ask.h"
 #include "bot/compare-view.h"
 #include "bot/profile.h"
 #include "bot/verb.h"
@@ -161,7 +162,7 @@ static int load_commits(struct ctx *c, const struct options *o, char **arg, size
 	for (size_t k = 0; r >= 0 && k < n; k++) {
 		char *full;
 
-		r = store_find_commit(c->store, arg[k], &full);
+		r = ask_revision(c, o->tree, arg[k], &full);
 		if (r < 0)
 			break;
 		strv_add(&oid, full);
@@ -198,7 +199,7 @@ static int load(struct ctx *c, const struct options *o, char **arg, size_t n, st
 	if (files == n)
 		return load_files(o, arg, n, d);
 	for (size_t k = 0; k < n; k++)
-		if (!is_file(arg[k]) && (files || strchr(arg[k], '/') || endswith(arg[k], ".csv")))
+		if (!is_file(arg[k]) && (files || *arg[k] == '/' || startswith(arg[k], "./") || endswith(arg[k], ".csv")))
 			return err_set(-ENOENT, "there is no file '%s'", arg[k]);
 	return load_commits(c, o, arg, n, d, v);
 }
@@ -208,7 +209,7 @@ static int load(struct ctx *c, const struct options *o, char **arg, size_t n, st
 static int check_options(const struct ctx *c, const struct options *o, int argc)
 {
 	if (argc < 2)
-		return verb_usage(c, "compare needs two or more commits, or CSV files with the columns metric,run,value");
+		return verb_usage(c, "compare needs two or more commits or revisions, or CSV files with the columns metric,run,value");
 	if (argc > 26)
 		return verb_usage(c, "compare takes at most 26 builds");
 	if (!streq(o->rule, "moderated") && !streq(o->rule, "lkp"))
@@ -313,8 +314,9 @@ const struct verb verb_compare = {
 	.name = "compare",
 	.usage = "[options] A B [C...]",
 	.summary = "which metrics differ between builds, by how much, and how sure that is",
-	.text = "A, B, ... are commits in the database, or CSV files with the columns metric,run,value and perhaps boot (no\n"
-		"database is needed then). Each is compared with the first one.\n\n"
+	.text = "A, B, ... are measured commits: 6 or more digits of an id, or a revision (branch, tag, main~3) of the only tree, of\n"
+		"--tree, or of NAME as in NAME:main~3. Or they are CSV files with the columns metric,run,value and perhaps boot (no\n"
+		"database is needed then; an empty value is a run without that metric). Each is compared with the first one.\n\n"
 		"Boots are the unit: runs of one boot are averaged first. q is the share of false ones to expect among all\n"
 		"metrics called changed at that q or below. effect and interval are in per cent of A, or in points for metrics\n"
 		"that are shares already (perf-profile.*, names ending in %). docs/JUDGING.md tells how a verdict is reached.\n\n"

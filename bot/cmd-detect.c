@@ -44,8 +44,8 @@ static int read_point(struct csv *c, int index, int value, struct points *p)
 		return csv_err(c, -EINVAL, "%zu fields where the first line has at least %d", c->n, MAX(index, value) + 1);
 	if (parse_i64(c->field[index], &i) < 0)
 		return csv_err(c, -EINVAL, "index '%.40s' is no whole number", c->field[index]);
-	if (*c->field[value] && parse_double(c->field[value], &v) < 0)
-		return csv_err(c, -EINVAL, "value '%.40s' is no number", c->field[value]);
+	if (csv_number(c, (size_t)value, &v) < 0)
+		return -EINVAL;
 	if (p->n && i < p->index[p->n - 1])
 		return csv_err(c, -EINVAL, "index %" PRId64 " comes after %" PRId64 "; sort the series first", i, p->index[p->n - 1]);
 	add_point(p, i, v);
@@ -72,6 +72,8 @@ static int read_file(const char *path, struct points *p)
 			    index < 0 ? "index" : "value");
 	while (r >= 0 && (r = csv_next(&c)) > 0)
 		r = read_point(&c, index, value, p);
+	if (r >= 0 && !p->n)
+		r = csv_err(&c, -EINVAL, "there are no values below the first line");
 	csv_release(&c);
 	return r;
 }

@@ -197,6 +197,17 @@ static int mirror_init(const char *git_dir)
 	return r.status ? git_failed(&r, "make the mirror", git_dir) : 0;
 }
 
+/* Tags of commits that are here, for people who name revisions by them. A mirror without is as good for all else, so
+ * trouble (a tag "a" where "a/b" is wanted, say) is none. */
+static void fetch_tags(const char *url, const char *git_dir, const char *specs)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
+
+	(void)git_run(ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", url), specs,
+		      LIST_TIMEOUT_S, &r);
+}
+
 static int fetch_heads(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
@@ -210,7 +221,10 @@ static int fetch_heads(const char *url, const char *git_dir, const struct tree_r
 			 url), specs.s, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot fetch '%s'", shown);
-	return r.status ? git_failed(&r, "fetch", url) : 0;
+	if (r.status)
+		return git_failed(&r, "fetch", url);
+	fetch_tags(url, git_dir, specs.s);
+	return 0;
 }
 
 /* Now and then many small packs become one; a failure costs speed only. */

@@ -17,7 +17,7 @@ void tree_refs_release(struct tree_refs *r);
 /* Cheap: git ls-remote with a timeout; only branches that match one of the globs (NULL: all). */
 int tree_remote_heads(const char *url, const char *const *globs, double timeout_s, struct tree_refs *ret);
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
- * refs/kperfbot/seen/<oid>. Safe to be killed at any moment. */
+ * refs/kperfbot/seen/<oid>, and tags of what came along. Safe to be killed at any moment. */
 int tree_fetch(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s);
 /* True when anc is an ancestor of (or equal to) oid. */
 int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);

@@ -103,6 +103,19 @@ int csv_column(const struct csv *c, const char *name)
 	return -1;
 }
 
+int csv_number(const struct csv *c, size_t field, double *ret)
+{
+	const char *text = c->field[field];
+	double v = NAN;
+
+	if (*text && parse_double(text, &v) < 0)
+		return csv_err(c, -EINVAL, "value '%.40s' is no number", text);
+	if (*text && !isfinite(v))
+		return csv_err(c, -EINVAL, "value '%.40s' is no finite number; leave the field empty where there is none", text);
+	*ret = v;
+	return 0;
+}
+
 void csv_release(struct csv *c)
 {
 	free(c->field);

@@ -24,6 +24,8 @@ void csv_init(struct csv *c, const char *name, char *text, size_t len);
 int csv_next(struct csv *c);            /* 1: a row, 0: the end, -EINVAL: an unclosed quote or a NUL byte */
 /* Index of the column of that name (case does not matter) in the current row, -1 without one. */
 int csv_column(const struct csv *c, const char *name);
+/* The number in a field: NAN where it is empty. -EINVAL with the place for text, nan, infinities and what overflows. */
+int csv_number(const struct csv *c, size_t field, double *ret);
 /* err_set() with the place in front. */
 int csv_err(const struct csv *c, int r, const char *fmt, ...) _printf_(3, 4);
 void csv_release(struct csv *c);

@@ -90,17 +90,6 @@ static int read_head(struct csv_samples *s)
 	return 0;
 }
 
-static int read_value(const struct csv *c, const char *text, double *ret)
-{
-	if (!*text) {
-		*ret = NAN;
-		return 0;
-	}
-	if (parse_double(text, ret) < 0)
-		return csv_err(c, -EINVAL, "value '%.40s' is no number", text);
-	return 0;
-}
-
 static int read_row(struct csv_samples *s)
 {
 	struct csv *c = &s->csv;
@@ -113,7 +102,9 @@ static int read_row(struct csv_samples *s)
 		return csv_err(c, -EINVAL, "%zu fields where the first line has at least %zu", c->n, need + 1);
 	if (!*c->field[s->metric])
 		return csv_err(c, -EINVAL, "the metric has no name");
-	r = read_value(c, c->field[s->value], &row.value);
+	if (!*c->field[s->run] && s->boot < 0)
+		return csv_err(c, -EINVAL, "the run has no name");
+	r = csv_number(c, (size_t)s->value, &row.value);
 	if (r < 0)
 		return r;
 	if (s->boot >= 0)
@@ -180,6 +171,8 @@ int dataset_add_text(struct dataset *d, const char *name, char *text, size_t len
 	r = read_head(&s);
 	while (r >= 0 && (r = csv_next(&s.csv)) > 0)
 		r = read_row(&s);
+	if (r >= 0 && !s.n_rows)
+		r = csv_err(&s.csv, -EINVAL, "there are no values below the first line");
 	if (r >= 0) {
 		struct dataset_build *b = new_build(d, name, NULL);
 

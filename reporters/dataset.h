@@ -30,7 +30,8 @@ struct dataset {
 };
 
 /* Columns metric,run[,boot],value in any order, others are ignored. Run names count within their boot; without boots
- * every run is one. An empty value or "nan" is a run without that metric. */
+ * every run is one. An empty value is a run without that metric; text, nan, infinities and
+ * a file without values are -EINVAL with file and line. */
 int dataset_add_csv(struct dataset *d, const char *path);
 /* The same from memory; text is overwritten, text[len] must be 0. */
 int dataset_add_text(struct dataset *d, const char *name, char *text, size_t len);

@@ -36,6 +36,12 @@ has "$dir/out" "command.ops_per_sec"
 kp compare "${base:0:12}" "${head:0:12}" --json >"$dir/cmp.json" 2>"$dir/out"
 is "$(field "$dir/cmp.json" '[r["verdict"] for r in o["rows"] if r["metric"] == "command.ops_per_sec"][0]')" changed \
 	"compare --json says changed"
+for two in "demo-base main" "small:demo-base HEAD" "--tree=small main~61 ${head:0:12}"; do
+	kp compare $two --json >"$dir/cmp2.json" 2>"$dir/out"
+	cmp -s "$dir/cmp.json" "$dir/cmp2.json"; ok $? "compare $two: the same by revisions"
+done
+kp compare main nosuch >"$dir/out" 2>&1; is $? 3 "compare with an unknown revision"
+has "$dir/out" "tree 'small' has no commit 'nosuch'"
 kp report show 1 >"$dir/out" 2>&1; ok $? "report show"
 script=$(find "$dir/state/cases" -name reproduce.sh)
 [ -n "$script" ] && sh -n "$script"; ok $? "the reproduce script is a script"

@@ -105,11 +105,25 @@ printf 'name,value\n' >bad3.csv
 printf 'metric,run,value\n"x,1,5\n' >bad4.csv
 printf 'index,value\n1,5\n0,6\n' >bad5.csv
 : >bad6.csv
+printf 'metric,run,value\n' >bad7.csv
+printf 'metric,run,value\nx,1,5\nx,2,nan\n' >bad8.csv
+printf 'metric,run,value\nx,1,-inf\n' >bad9.csv
+printf 'metric,run,value\nx,1,1e999\n' >bad10.csv
+printf 'index,value\n1,5\n2,nan\n' >bad11.csv
+printf 'index,value\n' >bad12.csv
+printf 'metric,run,value\nx,,5\n' >bad13.csv
 refuse "no number" "bad1.csv:3: value 'abc' is no number" compare a.csv bad1.csv
 refuse "the same run twice" "bad2.csv:3: a second value of metric 'x' in run '1'" compare a.csv bad2.csv
 refuse "no such columns" "bad3.csv:1: there is no column 'metric'" compare a.csv bad3.csv
 refuse "an open quote" "bad4.csv:2: a quote is opened and never closed" compare bad4.csv a.csv
 refuse "an empty file" "bad6.csv: empty" compare bad6.csv a.csv
+refuse "nothing but a head" "bad7.csv:1: there are no values below the first line" compare bad7.csv a.csv
+refuse "NaN" "bad8.csv:3: value 'nan' is no finite number; leave the field empty" compare a.csv bad8.csv
+refuse "an infinity" "bad9.csv:2: value '-inf' is no finite number" compare a.csv bad9.csv
+refuse "an overflow" "bad10.csv:2: value '1e999' is no finite number" compare a.csv bad10.csv
+refuse "NaN in a series" "bad11.csv:3: value 'nan' is no finite number" detect bad11.csv
+refuse "a series without values" "bad12.csv:1: there are no values below the first line" detect bad12.csv
+refuse "a run without a name" "bad13.csv:2: the run has no name" compare a.csv bad13.csv
 refuse "a missing file" "there is no file 'missing.csv'" compare a.csv missing.csv
 refuse "one file" "two or more" compare a.csv
 refuse "an unknown rule" "'moderated' or 'lkp'" compare a.csv b.csv --rule best

@@ -105,6 +105,15 @@ run compare aaaaaaaa eeeeeeee
 run compare aaaaaaaa 00000000
 [ "$status" = 3 ]; ok $? "no runs: not found"
 has "has no runs yet" "... and says so" err
+run compare main main~1
+[ "$status" = 3 ]; ok $? "revisions of a tree that was not fetched: not found"
+has "tree 'net-next' was not fetched yet; 'kperfbot tree fetch net-next'" "... and what to do" err
+run compare other:main aaaaaaaa
+has "tree 'net-next' was not fetched yet" "a name before a colon that is no tree" err
+run tree add other https://example.org/other.git
+run compare main aaaaaaaa
+[ "$status" = 2 ]; ok $? "a revision where there are two trees"
+has "write NAME:main or --tree NAME (net-next, other)" "... asks for one" err
 run compare aaaaaaaa bbbbbbbb cccccccc --json
 json 'len(r["stress-ng.sockfd.ops_per_sec"]["q"]) == 2' "three commits"
 run compare aaaaaaaa bbbbbbbb --history 0 --json
