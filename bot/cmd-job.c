@@ -50,16 +50,23 @@ static int list(struct ctx *c, const char *dir)
 static int expand(struct ctx *c, const struct job_list *l)
 {
 	_cleanup_table_ struct table t = {0};
+	bool patches = false;
 
 	table_column(&t, "name", false);
 	table_column(&t, "id", false);
 	table_column(&t, "program", false);
 	table_column(&t, "parameters", false);
+	for (size_t i = 0; i < l->n; i++)
+		patches |= l->v[i].patches != NULL;
+	if (patches)
+		table_column(&t, "patches", false);
 	for (size_t i = 0; i < l->n; i++) {
 		_cleanup_free_ char *params = params_text(&l->v[i]);
 
 		table_row(&t);
-		table_text(&t, 0, l->v[i].name);
+		if (patches)
+			table_text(&t, 4, l->v[i].patches);
+		table_text(&t, 0, l->v[i].point);
 		table_text(&t, 1, l->v[i].id);
 		table_text(&t, 2, l->v[i].program);
 		table_text(&t, 3, params);
@@ -97,7 +104,7 @@ static struct json_object *job_json(const struct job *j, bool script)
 	_cleanup_buf_ struct buf text = {0};
 	const struct { const char *key, *value; } texts[] = {
 		{"name", j->name}, {"id", j->id}, {"file", j->file}, {"suite", j->suite}, {"testcase", j->testcase},
-		{"category", j->category}, {"program", j->program}, {"canonical", j->canonical},
+		{"category", j->category}, {"program", j->program}, {"canonical", j->canonical}, {"point", j->point},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -105,6 +112,7 @@ static struct json_object *job_json(const struct job *j, bool script)
 	for (size_t i = 0; i < j->n_params; i++)
 		json_object_object_add(params, j->param[i].key, json_object_new_string(j->param[i].value));
 	json_object_object_add(o, "params", params);
+	json_object_object_add(o, "patches", j->patches ? json_object_new_string(j->patches) : NULL);
 	json_object_object_add(o, "monitors", strings((const char *const *)j->monitors.v));
 	json_object_object_add(o, "kpis", kpis_json(j));
 	json_object_object_add(o, "time_limit_s", json_object_new_double(j->time_limit_s));
@@ -145,12 +153,17 @@ static int show(struct ctx *c, const struct job_list *l)
 		_cleanup_strv_ struct strv packages = {0}, programs = {0};
 		_cleanup_free_ char *file = term_safe(j->file);
 
-		printf("%s%-12s%s\n%-12s%s\n%-12s%s\n%-12s%s\n", i ? "\n" : "", "name", j->name, "id", j->id, "file", file,
+		printf("%s%-12s%s\n%-12s%s\n%-12s%s\n%-12s%s\n", i ? "\n" : "", "name", j->point, "id", j->id, "file", file,
 		       "program", j->program);
 		for (size_t k = 0; k < j->n_params; k++) {
 			_cleanup_free_ char *value = term_safe(j->param[k].value);
 
 			printf("%-12s%s: %s\n", k ? "" : "parameters", j->param[k].key, value);
+		}
+		if (j->patches) {
+			_cleanup_free_ char *patches = term_safe(j->patches);
+
+			printf("%-12s%s\n", "patches", patches);
 		}
 		show_words("monitors", &j->monitors);
 		for (const char *const *k = job_kpis(j); *k; k++)
@@ -173,7 +186,7 @@ static int render(struct ctx *c, const struct job_list *l)
 	if (l->n != 1) {
 		fprintf(stderr, "these are the points; name one, or fix values with key=value:\n");
 		for (size_t i = 0; i < l->n; i++)
-			fprintf(stderr, "  %s\n", l->v[i].name);
+			fprintf(stderr, "  %s\n", l->v[i].point);
 		return verb_usage(c, "'%s' expands to %zu jobs; one script is one job", l->v[0].file, l->n);
 	}
 	r = job_render(&l->v[0], &script);

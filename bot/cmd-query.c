@@ -42,7 +42,7 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		return r;
 	if (argc != 1)
-		return verb_usage(c, "query what? runs, checks, metrics, series, builds, cases, trees, machines, queue or events");
+		return verb_usage(c, "query what? runs, checks, metrics, series, builds, patches, cases, trees, machines, queue or events");
 	if ((r = ctx_store(c, true)) < 0 || (r = store_query(c->store, argv[0], &f, &t)) < 0)
 		return verb_fail(c, r);
 	if (ctx_form(c) == TABLE_TERM)
@@ -53,7 +53,7 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_query = {
 	.name = "query",
-	.usage = "runs|checks|metrics|series|builds|cases|trees|machines|queue|events [OPTION...]",
+	.usage = "runs|checks|metrics|series|builds|patches|cases|trees|machines|queue|events [OPTION...]",
 	.summary = "what the database knows: runs, their checks, metrics, series of a metric, builds, cases",
 	.text = "Prints rows from old to new. All columns also come as --csv and --json, with full commit ids there.\n"
 		"\n"

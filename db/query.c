@@ -45,10 +45,11 @@ struct question {
 	"(b.tree, r.job) IN (SELECT q.tree, q.job FROM \"case\" c JOIN comparison q ON q.id = c.comparison "           \
 	"WHERE c.id = ?10) AND m.tbox_group IN (SELECT g.tbox_group FROM \"case\" c JOIN comparison q ON "             \
 	"q.id = c.comparison JOIN machine g ON g.id = q.machine WHERE c.id = ?10)"
+#define PATCHES "(SELECT p.name FROM patched p WHERE p.tree = b.tree AND p.commit_oid = b.commit_oid)"
 /* Boots are what is counted: runs of one boot are averaged first. */
 #define BOOTS                                                                                                          \
 	"(SELECT t.name AS tree, b.id AS build, b.commit_oid AS oid, b.kconfig AS kconfig, j.name AS job, j.id AS job_id, " \
-	"m.tbox_group AS tbox, k.id AS metric, k.name AS metric_name, k.unit AS unit, min(r.started) AS started, "     \
+	PATCHES " AS patches, m.tbox_group AS tbox, k.id AS metric, k.name AS metric_name, k.unit AS unit, min(r.started) AS started, "     \
 	"count(*) AS runs, avg(v.value) AS x, min(v.value) AS lo, max(v.value) AS hi FROM metric k JOIN " RUN_JOINS    \
 	" JOIN value v ON v.run = r.id AND v.metric = k.id WHERE {where} GROUP BY b.id, j.id, m.tbox_group, k.id, r.boot)"
 
@@ -59,7 +60,7 @@ static const struct question questions[] = {
 		 {"replicate", "r.replicate", K_NUMBER}, {"verdict", "r.verdict"}, {"seconds", "round(r.seconds, 3)", K_NUMBER},
 		 {"boot_seconds", "round(r.boot_seconds, 3)", K_NUMBER},
 		 {"metrics", "(SELECT count(*) FROM value WHERE run = r.id)", K_NUMBER}, {"task", "r.task", K_NUMBER},
-		 {"result_dir", "r.result_dir"}, {"cause", "r.cause"}},
+		 {"result_dir", "r.result_dir"}, {"cause", "r.cause"}, {"patches", PATCHES}},
 	 .where = {RUN_FILTERS,
 		   [F_METRIC] = "EXISTS (SELECT 1 FROM value v JOIN metric k ON k.id = v.metric WHERE v.run = r.id AND k.name GLOB ?5)",
 		   [F_CASE] = CASE_RUNS},
@@ -86,7 +87,7 @@ static const struct question questions[] = {
 		 {"job_id", "job_id"}, {"tbox_group", "tbox"}, {"metric", "metric_name"}, {"boots", "count(*)", K_NUMBER},
 		 {"runs", "sum(runs)", K_NUMBER}, {"mean", "avg(x)", K_NUMBER},
 		 {"stddev_pct", "round(100 * stddev_pop(x) / abs(avg(x)), 4)", K_NUMBER}, {"min", "min(lo)", K_NUMBER},
-		 {"max", "max(hi)", K_NUMBER}, {"unit", "unit"}},
+		 {"max", "max(hi)", K_NUMBER}, {"unit", "unit"}, {"patches", "patches"}},
 	 .where = {RUN_FILTERS, [F_METRIC] = "k.name GLOB ?5"},
 	 .tail = " GROUP BY build, job_id, tbox, metric", .order = "min(started){dir}, build{dir}, job_id{dir}, metric_name{dir}",
 	 .needs = "metric"},
@@ -96,12 +97,19 @@ static const struct question questions[] = {
 		 {"cached", "b.cached", K_NUMBER}, {"image", "substr(b.image_hash, 1, 12)"},
 		 {"config", "substr(b.config_hash, 1, 12)"}, {"toolchain", "b.toolchain"},
 		 {"runs", "(SELECT count(*) FROM run WHERE build = b.id)", K_NUMBER}, {"warnings", "b.warnings"},
-		 {"log", "b.log_path"}, {"error", "b.error"}},
+		 {"log", "b.log_path"}, {"error", "b.error"}, {"patches", PATCHES}},
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "b.commit_oid = ?2", [F_SINCE] = "b.time >= ?7", [F_UNTIL] = "b.time < ?8",
 		   [F_STATE] = ONE_OF("b.state", "9"),
 		   [F_JOB] = "b.id IN (SELECT r.build FROM run r JOIN job j ON j.id = r.job WHERE " JOB_IS("j") ")",
 		   [F_MACHINE] = "b.id IN (SELECT r.build FROM run r JOIN machine m ON m.id = r.machine WHERE " MACHINE_IS("m") ")"},
 	 .states = "ok broken infra", .order = "b.time{dir}, b.id{dir}"},
+	{.what = "patches", .from = "patched a JOIN tree t ON t.id = a.tree",
+	 .col = {{"time", "iso_time(a.time)"}, {"tree", "t.name"}, {"base", "a.base"}, {"patches", "a.name"}, {"count", "a.patches", K_NUMBER},
+		 {"commit", "a.commit_oid"}, {"sha256", "substr(a.hash, 1, 12)"},
+		 {"runs", "(SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.tree = a.tree AND b.commit_oid = a.commit_oid)",
+		  K_NUMBER}},
+	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (a.base, a.commit_oid)", [F_SINCE] = "a.time >= ?7", [F_UNTIL] = "a.time < ?8"},
+	 .order = "a.time{dir}, a.id{dir}"},
 	{.what = "cases",
 	 .from = "\"case\" c JOIN comparison q ON q.id = c.comparison JOIN tree t ON t.id = q.tree JOIN job j ON j.id = q.job "
 		 "JOIN machine m ON m.id = q.machine JOIN metric k ON k.id = c.metric",

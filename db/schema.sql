@@ -48,6 +48,19 @@ CREATE TABLE build (
 ) STRICT;
 CREATE INDEX build_image ON build (image_hash);
 
+CREATE TABLE patched (                                  -- a commit that we made: a patch series on top of a base
+	id INTEGER PRIMARY KEY,
+	tree INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
+	commit_oid TEXT NOT NULL,
+	base TEXT NOT NULL,
+	name TEXT NOT NULL,                             -- of the series; BASE+NAME means the newest of that name
+	hash TEXT NOT NULL,                             -- SHA-256 of its files
+	patches INTEGER NOT NULL,
+	time INTEGER NOT NULL,
+	UNIQUE (tree, commit_oid)
+) STRICT;
+CREATE INDEX patched_base ON patched (base, name);
+
 CREATE TABLE job (
 	id TEXT PRIMARY KEY,                            -- first 16 digits of the SHA-256 of canonical
 	name TEXT NOT NULL,
@@ -226,6 +239,7 @@ CREATE TABLE event (
 CREATE VIEW v_points AS
 	SELECT t.name AS tree, b.commit_oid AS commit_oid, b.kconfig AS kconfig, j.name AS job, m.tbox_group AS tbox_group,
 	       m.name AS machine, r.id AS run, r.boot AS boot, r.started AS time, r.verdict AS verdict, k.name AS metric,
-	       k.unit AS unit, v.value AS value
+	       k.unit AS unit, v.value AS value, p.name AS patches, p.base AS base
 	FROM value v JOIN run r ON r.id = v.run JOIN metric k ON k.id = v.metric JOIN build b ON b.id = r.build
-	     JOIN tree t ON t.id = b.tree JOIN job j ON j.id = r.job JOIN machine m ON m.id = r.machine;
+	     JOIN tree t ON t.id = b.tree JOIN job j ON j.id = r.job JOIN machine m ON m.id = r.machine
+	     LEFT JOIN patched p ON p.tree = b.tree AND p.commit_oid = b.commit_oid;

@@ -152,7 +152,7 @@ static char *lower_hex(const char *prefix)
 	return NULL;
 }
 
-int store_find_commit(struct store *s, const char *prefix, char **ret)
+static int find_plain(struct store *s, const char *prefix, char **ret)
 {
 	_cleanup_free_ char *low = lower_hex(prefix);
 	_cleanup_strv_ struct strv found = {0};
@@ -165,7 +165,7 @@ int store_find_commit(struct store *s, const char *prefix, char **ret)
 	r = stmt_get(s,
 		     "WITH known (oid) AS (SELECT commit_oid FROM build UNION SELECT head FROM branch UNION SELECT tested FROM branch "
 		     "UNION SELECT old_head FROM head_event UNION SELECT new_head FROM head_event UNION SELECT base FROM comparison "
-		     "UNION SELECT head FROM comparison UNION SELECT culprit FROM \"case\") "
+		     "UNION SELECT head FROM comparison UNION SELECT culprit FROM \"case\" UNION SELECT commit_oid FROM patched UNION SELECT base FROM patched) "
 		     "SELECT oid FROM known WHERE oid >= ?1 AND oid < ?1 || 'g' ORDER BY oid LIMIT 9",
 		     ARGS(TEXT(low)), &st);
 	if (r < 0)
@@ -188,5 +188,24 @@ int store_find_commit(struct store *s, const char *prefix, char **ret)
 		return err_set(-ENOTUNIQ, "'%s' fits more than one commit: %s", prefix, buf_str(&b));
 	}
 	*ret = xstrdup(found.v[0]);
+	return 0;
+}
+
+int store_find_commit(struct store *s, const char *text, char **ret)
+{
+	const char *plus = strchr(text, '+');
+	_cleanup_free_ char *prefix = plus ? xstrndup(text, plus - text) : NULL, *base = NULL;
+	struct db_patched p = {0};
+	int r;
+
+	if (!plus)
+		return find_plain(s, text, ret);
+	r = find_plain(s, prefix, &base);
+	if (r >= 0)
+		r = store_patched_find(s, base, plus + 1, &p);
+	if (r < 0)
+		return r;
+	*ret = TAKE_PTR(p.commit);
+	db_patched_release(&p);
 	return 0;
 }

@@ -64,6 +64,13 @@ int store_builds(struct store *s, int64_t tree, const char *kconfig, struct db_b
 /* Mean seconds of builds of that tree and kconfig that were not cached; NAN without any. */
 double store_build_cost(struct store *s, int64_t tree, const char *kconfig);
 
+/* ---- commits that are a base with a patch series on top ---- */
+struct db_patched { int64_t id, tree, patches; char *commit, *base, *name, *hash; usec_t time; };
+void db_patched_release(struct db_patched *p);
+int store_patched_put(struct store *s, const struct db_patched *p);     /* insert or replace by tree and commit */
+int store_patched_get(struct store *s, const char *commit, struct db_patched *ret);
+int store_patched_find(struct store *s, const char *base, const char *name, struct db_patched *ret);    /* the newest */
+
 /* ---- jobs, machines ---- */
 struct db_job { char *id, *name, *program, *canonical, *params, *script; };
 void db_job_release(struct db_job *j);
@@ -229,12 +236,13 @@ int store_events_after(struct store *s, int64_t id, struct table *ret);
 /* ---- queries for people ---- */
 struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;
 		      int64_t case_id, limit; };
-/* what: runs, checks, metrics, series, builds, cases, trees, machines, queue, events. Commits may be abbreviated; since and
+/* what: runs, checks, metrics, series, builds, patches, cases, trees, machines, queue, events. Commits may be abbreviated; since and
  * until are ISO dates or "2d"-like ages. -EINVAL names a wrong word. */
 int store_query(struct store *s, const char *what, const struct query_filter *f, struct table *ret);
 /* One SQL statement on a read-only connection. */
 int store_sql(struct store *s, const char *sql, struct table *ret);
-/* Full object id from 6 or more digits, among builds, heads and comparisons; -ENOENT, or -ENOTUNIQ with the matches. */
+/* Full object id from 6 or more digits, among builds, heads, comparisons and bases of patch series; -ENOENT, or -ENOTUNIQ
+ * with the matches. "0123456+NAME": that commit with the newest patch series of that name on top. */
 int store_find_commit(struct store *s, const char *prefix, char **ret);
 
 #define DB_LIST_RELEASE(list, n, one)                                                                                  \

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "jobs/expand.h"
+#include "lib/fs.h"
 
 #define MAX_JOBS 10000
 
@@ -86,8 +87,22 @@ static struct dim *dim_of(struct doc *d, const struct param_def *p)
 	return &d->dim[d->n_dims++];
 }
 
-static int add_value(struct dim *m, const struct ynode *at, const char *text)
+static bool is_patches(const struct param_def *p) { return p == common_param(PATCHES_AXIS); }
+
+/* A path in a job file begins at the file's folder, one of the command line where the user is. */
+static char *patches_path(const struct doc *d, bool in_file, const char *text)
 {
+	const char *slash = strrchr(d->file, '/');
+
+	if (!in_file || *text == '/' || !slash || streq(text, "none"))
+		return xstrdup(text);
+	return xasprintf("%.*s/%s", (int)(slash - d->file), d->file, text);
+}
+
+static int add_value(const struct doc *d, struct dim *m, const struct ynode *at, const char *value)
+{
+	bool in_file = at && streq(at->file, d->file);
+	_cleanup_free_ char *text = is_patches(m->def) ? patches_path(d, in_file, value) : xstrdup(value);
 	int r;
 
 	if (at && at->kind != Y_SCALAR)
@@ -95,6 +110,8 @@ static int add_value(struct dim *m, const struct ynode *at, const char *text)
 	if (at && m->def->kind != PARAM_TEXT && strstr(text, "{{"))
 		return ynode_err(at, -EINVAL, "'{{ }}' expressions are not supported: write the value down");
 	r = param_check(m->def, text);
+	if (r == 0 && is_patches(m->def) && !streq(text, "none") && !fs_exists(text))
+		r = err_set(-EINVAL, "there is no patch series '%s'", text);
 	if (r < 0) {
 		_cleanup_free_ char *why = xstrdup(err_msg());
 
@@ -114,13 +131,13 @@ static int read_param(struct doc *d, const struct param_def *p, const struct yno
 	if (val->kind == Y_NULL)
 		return 0;
 	if (val->kind != Y_LIST)
-		return add_value(m, val, val->text);
+		return add_value(d, m, val, val->text);
 	if (!val->n)
 		return ynode_err(val, -EINVAL, "the list of '%s' is empty", p->name);
 	if (val->n > MAX_JOBS)
 		return ynode_err(val, -E2BIG, "more than %d values", MAX_JOBS);
 	for (size_t i = 0; r == 0 && i < val->n; i++)
-		r = add_value(m, val->val[i], val->val[i]->text);
+		r = add_value(d, m, val->val[i], val->val[i]->text);
 	return r;
 }
 
@@ -266,7 +283,7 @@ static int override_param(struct doc *d, const struct param_def *p, const char *
 	}
 	m = dim_of(d, p);
 	strv_release(&m->value);
-	return *value ? add_value(m, NULL, value) : 0;
+	return *value ? add_value(d, m, NULL, value) : 0;
 }
 
 static int override_one(struct doc *d, const char *text)
@@ -350,7 +367,7 @@ static char *job_name(const struct doc *d, const size_t *at)
 		v[i] = &d->dim[i];
 	qsort(v, d->n_dims, sizeof(*v), dim_by_name);
 	for (size_t i = 0; i < d->n_dims; i++)
-		if (v[i]->value.n) {
+		if (v[i]->value.n && !is_patches(v[i]->def)) {
 			buf_addc(&b, '-');
 			buf_add_path_value(&b, v[i]->value.v[at[v[i] - d->dim]], 31);
 			any = true;
@@ -359,6 +376,11 @@ static char *job_name(const struct doc *d, const size_t *at)
 		buf_adds(&b, "-defaults");
 	free(v);
 	return buf_take(&b);
+}
+
+static bool same_patches(const struct job *a, const struct job *b)
+{
+	return a->patches && b->patches ? streq(a->patches, b->patches) : a->patches == b->patches;
 }
 
 static int add_job(const struct doc *d, const size_t *at, struct job_list *out)
@@ -370,20 +392,26 @@ static int add_job(const struct doc *d, const size_t *at, struct job_list *out)
 		.category = xstrdup(d->category ? d->category : "benchmark"), .time_limit_s = d->time_limit_s,
 	};
 	static const char *const usual[] = {"perf-stat", "time", "vmstat"};
+	const char *patches = NULL;
 	int r;
 
 	for (size_t i = 0; i < d->n_dims; i++)
-		if (d->dim[i].value.n)
+		if (d->dim[i].value.n && is_patches(d->dim[i].def))
+			patches = d->dim[i].value.v[at[i]];
+		else if (d->dim[i].value.n)
 			job_add_param(&j, d->dim[i].def->name, d->dim[i].value.v[at[i]]);
+	job_set_patches(&j, patches);
 	if (d->has_monitors)
 		strv_addv(&j.monitors, (const char *const *)d->monitors.v);
 	for (size_t i = 0; !d->has_monitors && streq(j.category, "benchmark") && i < ARRAY_SIZE(usual); i++)
 		strv_add(&j.monitors, usual[i]);
 	r = job_finish(&j);
 	for (size_t i = 0; r == 0 && i < out->n; i++)
-		if (streq(out->v[i].id, j.id)) { /* the same point twice is run once */
+		if (streq(out->v[i].id, j.id) && same_patches(&out->v[i], &j)) { /* the same point twice is run once */
 			job_release(&j);
 			return 0;
+		} else if (streq(out->v[i].id, j.id) && j.patches && streq(out->v[i].point, j.point)) {
+			r = err_set(-EINVAL, "%s: two patch series are called '%s': rename one", d->file, strrchr(j.point, '+') + 1);
 		}
 	if (r == 0 && out->n >= MAX_JOBS)
 		r = err_set(-E2BIG, "%s: the matrix has more than %d points", d->file, MAX_JOBS);

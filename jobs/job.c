@@ -14,6 +14,8 @@ void job_release(struct job *j)
 	free(j->param);
 	strv_release(&j->monitors);
 	free(j->name);
+	free(j->point);
+	free(j->patches);
 	free(j->file);
 	free(j->suite);
 	free(j->testcase);
@@ -70,6 +72,16 @@ char *job_pattern(const struct job *j, const struct program_def *d, const char *
 		}
 	}
 	return buf_take(&b);
+}
+
+void job_set_patches(struct job *j, const char *path)
+{
+	_cleanup_free_ char *word = path && !streq(path, "none") ? fs_word(path) : NULL;
+
+	free(j->patches);
+	free(j->point);
+	j->patches = word ? xstrdup(path) : NULL;
+	j->point = word ? xasprintf("%s+%s", j->name, word) : xstrdup(j->name);
 }
 
 /* ---- identity ---- */
@@ -185,7 +197,7 @@ static int read_canonical(struct json_object *top, struct job *j)
 int job_from_canonical(const char *name, const char *canonical_json, struct job *ret)
 {
 	struct json_object *top = json_tokener_parse(canonical_json ? canonical_json : "");
-	struct job j = {.name = xstrdup(name)};
+	struct job j = {.name = xstrdup(name), .point = xstrdup(name)};
 	int r = json_object_is_type(top, json_type_object) ? read_canonical(top, &j)
 							   : err_set(-EINVAL, "not a JSON object");
 

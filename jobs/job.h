@@ -20,6 +20,9 @@
 struct job_param { char *key, *value; };
 struct job {
 	char *name;                     /* jobfile-<path_params>, as LKP names split jobs */
+	char *point;                    /* of the matrix: the name, and "+SERIES" where there are patches */
+	char *patches;                  /* file or folder of a patch series to build with, or NULL; it says what is measured,
+					 * not how, so it is no part of the identity */
 	char *file;                     /* where it came from */
 	char *suite, *testcase, *category;
 	char *program;                  /* folder under jobs/programs/ */
@@ -32,10 +35,13 @@ struct job {
 struct job_list { struct job *v; size_t n, cap; };
 
 /* name_or_path: a file, or the name of one in the jobs/ folder of the data dir or of extra_dir (may be NULL). Expands
- * the matrix. overrides: "key=value" strings, NULL-terminated, or NULL. Errors name file:line:column and, for an
+ * the matrix. overrides: "key=value" strings, NULL-terminated, or NULL. patches: paths are relative to the job file's
+ * folder, in overrides to the current one; they must be there. Errors name file:line:column and, for an
  * unknown key, the nearest known one. */
 int job_load(const char *name_or_path, const char *extra_dir, const char *const *overrides, struct job_list *ret);
 void job_list_release(struct job_list *l);
+/* Another series for a point; NULL or "none": none. */
+void job_set_patches(struct job *j, const char *path_or_null);
 /* A job from its stored canonical form (db_job.canonical). */
 int job_from_canonical(const char *name, const char *canonical_json, struct job *ret);
 void job_release(struct job *j);

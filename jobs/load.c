@@ -138,7 +138,7 @@ static int load_point(const char *name, const char *extra_dir, const char *const
 		if (!path || load_file(path, overrides, &all) < 0)
 			continue;
 		for (size_t k = 0; k < all.n; k++)
-			if (streq(all.v[k].name, name)) {
+			if (streq(all.v[k].point, name)) {
 				*ret = (struct job_list){0};
 				GROW(ret->v, ret->n, ret->cap);
 				ret->v[ret->n++] = all.v[k];

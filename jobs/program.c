@@ -361,8 +361,9 @@ static const struct param_def common[] = {
 	{.name = (char *)"commit", .kind = PARAM_WORD, .help = (char *)"commit to build"},
 	{.name = (char *)"rootfs", .kind = PARAM_WORD, .help = (char *)"root image"},
 	{.name = (char *)"compiler", .kind = PARAM_WORD, .help = (char *)"compiler to build with"},
+	{.name = (char *)PATCHES_AXIS, .kind = PARAM_TEXT, .help = (char *)"patch series to apply before building; none: nothing"},
 };
-#define N_AXES 4
+#define N_AXES 5
 
 const struct param_def *common_param_at(size_t i, bool for_script)
 {

@@ -43,8 +43,9 @@ struct program_def {
 int program_def_get(const char *name, const struct program_def **ret);
 int monitor_def_get(const char *name, const struct program_def **ret);
 const struct param_def *program_def_param(const struct program_def *d, const char *key);
-/* Parameters that every program has: the preparation of the host, and the axes kconfig, commit, rootfs and compiler,
- * which the script does not see. NULL where key is none of them. */
+#define PATCHES_AXIS "patches"
+/* Parameters that every program has: the preparation of the host, and the axes kconfig, commit, rootfs, compiler and
+ * patches, which the script does not see. NULL where key is none of them. */
 const struct param_def *common_param(const char *key);
 /* The i-th of them, NULL after the last. for_script: only those that the script sees. */
 const struct param_def *common_param_at(size_t i, bool for_script);

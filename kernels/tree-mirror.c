@@ -178,7 +178,7 @@ static int drop_leftover(const char *path, const struct stat *st, int type, stru
 }
 
 /* What a killed git leaves: lock files, half packs, empty refs after a power cut. We hold the mirror's own lock. */
-static void mirror_sweep(const char *git_dir) { nftw(git_dir, drop_leftover, 32, FTW_PHYS); }
+void mirror_sweep(const char *git_dir) { nftw(git_dir, drop_leftover, 32, FTW_PHYS); }
 
 static int mirror_init(const char *git_dir)
 {

@@ -225,6 +225,40 @@ static char *user_dir(const char *var, const char *xdg, const char *home_part)
 	return xasprintf("%s/%s/kperfbot", home && *home ? home : "/tmp", home_part);
 }
 
+char *fs_word(const char *path)
+{
+	static const char *const suffixes[] = {".mbox", ".patch", ".eml", ".mbx", ".diff", ".txt"};
+	_cleanup_free_ char *real = NULL, *copy = xstrdup(path);
+	size_t n = strlen(copy);
+	struct buf b = {0};
+	char *slash;
+
+	while (n > 1 && copy[n - 1] == '/')
+		copy[--n] = 0;
+	slash = strrchr(copy, '/');
+	if (slash && slash > copy && streq(slash + 1, "series")) { /* quilt's name for the list: the folder says more */
+		*slash = 0;
+		slash = strrchr(copy, '/');
+	}
+	if ((streq(slash ? slash + 1 : copy, ".") || streq(slash ? slash + 1 : copy, "..")) && (real = realpath(copy, NULL)))
+		slash = strrchr(real, '/');
+	for (const char *s = slash ? slash + 1 : copy; *s && b.len < 40; s++) {
+		bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr("-_.", *s);
+
+		if (b.len || (plain && *s != '-' && *s != '.'))
+			buf_addc(&b, plain ? *s : '-');
+	}
+	for (size_t i = 0; b.len && i < ARRAY_SIZE(suffixes); i++)
+		if (endswith(b.s, suffixes[i])) {
+			b.len -= strlen(suffixes[i]);
+			b.s[b.len] = 0;
+			break;
+		}
+	if (!b.len)
+		buf_adds(&b, "series");
+	return buf_take(&b);
+}
+
 char *fs_cache_dir(void) { return user_dir("KPERFBOT_CACHE", "XDG_CACHE_HOME", ".cache"); }
 
 char *fs_state_dir(void)

@@ -25,6 +25,9 @@ int fs_list(const char *dir, struct strv *ret);
 int64_t fs_free_bytes(const char *path);
 /* An exclusive lock on path (created): fd to keep open, or -EWOULDBLOCK where another process has it. */
 int fs_lock(const char *path, bool wait);
+/* A word for a file or folder, which need not be there: its name without suffix, letters, digits and -_. only, at most 40 of
+ * them. For a file "series" it is the folder's. New string. */
+char *fs_word(const char *path);
 /* "XDG_CACHE_HOME/kperfbot" or "~/.cache/kperfbot"; KPERFBOT_CACHE overrides. New string. */
 char *fs_cache_dir(void);
 /* KPERFBOT_STATE, or /var/lib/kperfbot for root, else XDG_STATE_HOME/kperfbot or ~/.local/state/kperfbot. */

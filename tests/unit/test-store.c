@@ -969,6 +969,40 @@ static void test_sql(void)
 	is_int(store_find_commit(s, "01234568DEAD", &found), 0, "capitals are fine");
 }
 
+/* Which series made a commit: in lists, and to name it by. */
+static void test_patched(void)
+{
+	_cleanup_store_ struct store *s = fresh("patched.db");
+	_cleanup_table_ struct table t = {0};
+	_cleanup_free_ char *old = xstrdup(oid(0xaaa)), *new = xstrdup(oid(0xbbb)), *base = xstrdup(oid(0x1234567)), *found = NULL;
+	struct db_patched p = {.tree = 1, .commit = old, .base = base, .name = (char *)"fix", .hash = (char *)"00", .patches = 3, .time = 5},
+			  got = {0};
+
+	some_runs(s);
+	is_int(store_patched_put(s, &p), 0, "a patched commit");
+	p.commit = new;
+	p.time = 6;
+	is_int(store_patched_put(s, &p), 0, "and one of a newer series of that name");
+	is_int(store_patched_put(s, &p), 0, "again is fine");
+	is_int(store_patched_get(s, old, &got), 0, "read back");
+	ok(streq(got.base, base) && streq(got.name, "fix") && got.patches == 3, "with what it is made of");
+	db_patched_release(&got);
+	is_int(store_find_commit(s, "01234567+fix", &found), 0, "base + series");
+	is_str(found, new, "is the newest");
+	free(TAKE_PTR(found));
+	is_int(store_find_commit(s, "01234567+none", &found), -ENOENT, "no such series: %s", err_msg());
+	is_int(store_query(s, "patches", &(struct query_filter){.commit = base}, &t), 0, "query patches");
+	ok(t.n_rows == 2 && streq(cell(&t, 0, "count"), "3") && streq(cell(&t, 1, "commit"), new), "lists both");
+	table_release(&t);
+	p.commit = base;
+	store_patched_put(s, &p);
+	is_int(store_query(s, "runs", &(struct query_filter){.commit = base}, &t), 0, "query runs");
+	ok(t.n_rows && streq(cell(&t, 0, "patches"), "fix"), "names the series");
+	table_release(&t);
+	is_int(store_query(s, "series", &(struct query_filter){.metric_glob = "x.ops", .commit = base}, &t), 0, "query series");
+	ok(t.n_rows && streq(cell(&t, 0, "patches"), "fix"), "too");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
@@ -987,6 +1021,7 @@ int main(void)
 	test_checks();
 	test_query();
 	test_sql();
+	test_patched();
 	test_kill();
 	test_reader();
 	test_file_limit();

@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * A patch series on top of a commit: the steps of "git am" (mailsplit, mailinfo, apply, write-tree, commit-tree) on an index
+ * of our own in the mirror. There is no work tree, so no path of a patch can lead anywhere.
+ */
+#include "kernels/patches.h"
+#include "kernels/tree-priv.h"
+#include "lib/proc.h"
+
+#define STEP_TIMEOUT_S 300.0
+#define MEMORY_MAX (8ULL << 30) /* of a git process; a kernel's packs are mapped */
+#define FILE_MAX_BYTES (1ULL << 30)
+
+struct apply {
+	const char *git_dir, *base;
+	const struct patches *s;
+	char *dir;                      /* ours, beside the mirror */
+	char *date;                     /* of the base, as git reads it */
+	char *head;                     /* the last commit made */
+	int mails;
+	size_t patches;
+};
+
+static void apply_release(struct apply *a)
+{
+	free(a->dir);
+	free(a->date);
+	free(a->head);
+}
+
+void patched_release(struct patched *p)
+{
+	free(p->oid);
+	*p = (struct patched){0};
+}
+
+/* ---- git ---- */
+
+static int git(const struct apply *a, const char *const *args, const char *input, const struct strv *env_more,
+	       struct proc_result *ret)
+{
+	_cleanup_strv_ struct strv argv = {0}, env = {0};
+
+	strv_addv(&argv, ARGV("git", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.packedGitLimit=2g",
+			      "-c", "i18n.commitEncoding=UTF-8"));
+	strv_addv(&argv, args);
+	strv_addf(&env, "GIT_DIR=%s", a->git_dir);
+	strv_addf(&env, "GIT_INDEX_FILE=%s/index", a->dir);
+	strv_addf(&env, "HOME=%s", a->dir);
+	strv_addf(&env, "GIT_COMMITTER_DATE=%s", a->date);
+	strv_addv(&env, ARGV("GIT_COMMITTER_NAME=" PATCH_COMMITTER_NAME, "GIT_COMMITTER_EMAIL=" PATCH_COMMITTER_MAIL,
+			     "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C.UTF-8",
+			     "LANGUAGE=C", "TZ=UTC", "GIT_TERMINAL_PROMPT=0"));
+	if (env_more)
+		strv_addv(&env, (const char *const *)env_more->v);
+	return proc_run(&(struct proc_spec){.argv = (const char *const *)argv.v, .env_add = (const char *const *)env.v,
+					    .env_clear = true, .cwd = a->dir, .input = input, .max_output = 128u << 20,
+					    .timeout_s = STEP_TIMEOUT_S, .limit_as = MEMORY_MAX, .limit_fsize = FILE_MAX_BYTES}, ret);
+}
+
+/* The first lines that say why. */
+static char *git_words(const struct proc_result *r)
+{
+	_cleanup_buf_ struct buf b = {0};
+	_cleanup_free_ char *copy = xstrdup(buf_str(&r->err));
+	int n = 0;
+
+	for (char *save = NULL, *l = strtok_r(copy, "\r\n", &save); l && n < 2; l = strtok_r(NULL, "\r\n", &save)) {
+		const char *at = startswith(l, "error: ") || startswith(l, "fatal: ") ? l + 7 : NULL;
+
+		if (at)
+			buf_addf(&b, "%s%.200s", n++ ? "; " : "", at);
+	}
+	if (!b.len)
+		buf_addf(&b, r->status > 128 ? "git died of signal %d" : "git ended with %d",
+			 r->status > 128 ? r->status - 128 : r->status);
+	return term_safe(buf_str(&b));
+}
+
+/* Our trouble, not the series': a full disk, say. */
+static int git_failed(const struct proc_result *r, const char *what)
+{
+	_cleanup_free_ char *words = git_words(r);
+
+	return err_set(strcasestr(words, "no space left on device") ? -ENOSPC : -EIO, "cannot %s: %s", what, words);
+}
+
+/* One line of output, an object id. */
+static int git_id(const struct apply *a, const char *const *args, const struct strv *env, const char *what, char **ret)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	int e = git(a, args, NULL, env, &r);
+	size_t n = strcspn(buf_str(&r.out), "\n");
+
+	if (e < 0)
+		return e;
+	if (r.status || (n != 40 && n != 64))
+		return git_failed(&r, what);
+	free(*ret);
+	*ret = xstrndup(buf_str(&r.out), n);
+	return 0;
+}
+
+/* ---- one mail ---- */
+
+struct mail {
+	char *path;                     /* as mailsplit left it */
+	const char *file;               /* of the series */
+	char *author, *address, *date, *subject;
+	struct buf body, patch;
+};
+
+static void mail_release(struct mail *m)
+{
+	free(m->path);
+	free(m->author);
+	free(m->address);
+	free(m->date);
+	free(m->subject);
+	buf_release(&m->body);
+	buf_release(&m->patch);
+}
+
+static int refuse(const struct apply *a, const struct mail *m, const char *why)
+{
+	_cleanup_free_ char *file = term_safe(m->file), *subject = term_safe(m->subject ? m->subject : "");
+
+	return err_set(-ENOTSUP, "patch series '%s': mail %d (%s%s%.120s%s) %s", a->s->name, a->mails, file,
+		       *subject ? ", \"" : "", subject, *subject ? "\"" : "", why);
+}
+
+static void read_info(struct mail *m, char *info)
+{
+	const struct { const char *key; char **to; } keys[] = {
+		{"Author: ", &m->author}, {"Email: ", &m->address}, {"Date: ", &m->date}, {"Subject: ", &m->subject}};
+
+	for (char *save = NULL, *l = strtok_r(info, "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+		for (size_t i = 0; i < ARRAY_SIZE(keys); i++) {
+			char *old = *keys[i].to;
+
+			if (!startswith(l, keys[i].key))
+				continue;
+			*keys[i].to = xasprintf("%s%s%s", old ? old : "", old ? "\n" : "", l + strlen(keys[i].key));
+			free(old);
+		}
+}
+
+/* keep: the subject with its brackets. */
+static int mailinfo(const struct apply *a, struct mail *m, bool keep)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_buf_ struct buf text = {0};
+	_cleanup_free_ char *body = xasprintf("%s/body", a->dir), *patch = xasprintf("%s/patch", a->dir);
+	int e = fs_read(m->path, 0, &text);
+
+	if (e >= 0)
+		e = git(a, keep ? ARGV("mailinfo", "-k", "-u", "--encoding=UTF-8", "--no-scissors", "body", "patch")
+				: ARGV("mailinfo", "-u", "--encoding=UTF-8", "--no-scissors", "body", "patch"),
+			buf_str(&text), NULL, &r);
+	if (e < 0)
+		return e;
+	free(m->subject);
+	m->subject = NULL;
+	if (r.status || r.truncated) {
+		_cleanup_free_ char *words = git_words(&r), *why = xasprintf("cannot be read: %s", words);
+
+		return refuse(a, m, why);
+	}
+	if (r.out.s)
+		read_info(m, r.out.s);
+	if (keep)
+		return 0;
+	e = fs_read(body, 0, &m->body);
+	if (e >= 0)
+		e = fs_read(patch, 0, &m->patch);
+	if (e >= 0 && m->body.len && memchr(m->body.s, 0, m->body.len))
+		e = refuse(a, m, "has a NUL byte in its text");
+	return e;
+}
+
+static bool has_diff(const struct buf *patch)
+{
+	static const char *const marks[] = {"\ndiff --git ", "\n@@ -", "\nIndex: ", "\n--- a/"};
+	const char *s = buf_str(patch);
+
+	for (size_t i = 0; i < ARRAY_SIZE(marks); i++)
+		if (startswith(s, marks[i] + 1) || strstr(s, marks[i]))
+			return true;
+	return false;
+}
+
+/* "[PATCH v2 00/15] ..." */
+static bool is_cover(const char *subject)
+{
+	const char *open = strchr(subject, '['), *close = open ? strchr(open, ']') : NULL;
+
+	for (const char *s = open; close && s < close; s++)
+		if ((*s == ' ' || *s == '[') && s[1] == '0' && s[1 + strspn(s + 1, "0")] == '/')
+			return true;
+	return false;
+}
+
+/* 1: a patch; 0: a cover letter or an answer. A patch that lost its diff must not be passed over. */
+static int is_patch(const struct apply *a, struct mail *m)
+{
+	struct mail raw = {.path = m->path, .file = m->file};
+	int r;
+
+	if (has_diff(&m->patch))
+		return 1;
+	r = mailinfo(a, &raw, true);
+	if (r >= 0 && raw.subject && (is_cover(raw.subject) || !strncasecmp(raw.subject, "re:", 3)))
+		r = 0;
+	else if (r >= 0)
+		r = refuse(a, m, m->author ? "has no diff in it" : "is no mail as git format-patch writes it");
+	raw.path = NULL;
+	mail_release(&raw);
+	return r;
+}
+
+static int write_message(const struct apply *a, const struct mail *m)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *text = xasprintf("%s\n\n%s", m->subject ? m->subject : "", buf_str(&m->body)),
+			    *path = xasprintf("%s/message", a->dir);
+	int e = git(a, ARGV("stripspace"), text, NULL, &r);
+
+	if (e < 0)
+		return e;
+	if (r.status || r.truncated)
+		return git_failed(&r, "write a commit message");
+	return fs_write_atomic(path, buf_str(&r.out), r.out.len);
+}
+
+static int commit(struct apply *a, const struct mail *m)
+{
+	_cleanup_strv_ struct strv env = {0};
+	_cleanup_free_ char *tree = NULL, *path = xasprintf("%s/message", a->dir);
+	int r;
+
+	strv_addf(&env, "GIT_AUTHOR_NAME=%s", m->author);
+	strv_addf(&env, "GIT_AUTHOR_EMAIL=%s", m->address);
+	strv_addf(&env, "GIT_AUTHOR_DATE=%s", m->date && *m->date ? m->date : a->date);
+	r = write_message(a, m);
+	if (r >= 0)
+		r = git_id(a, ARGV("write-tree"), NULL, "write a tree", &tree);
+	if (r >= 0)
+		r = git_id(a, ARGV("commit-tree", "--no-gpg-sign", "-p", a->head, "-F", path, tree), &env, "write a commit", &a->head);
+	if (r == -EIO) { /* a date or a name that git does not take */
+		_cleanup_free_ char *why = xasprintf("gives no commit: %s", err_msg());
+
+		r = refuse(a, m, why);
+	}
+	return r;
+}
+
+static int apply_mail(struct apply *a, const char *path, const char *file)
+{
+	_cleanup_(mail_release) struct mail m = {.path = xstrdup(path), .file = file};
+	_cleanup_(proc_result_release) struct proc_result res = {0};
+	int r;
+
+	a->mails++;
+	r = mailinfo(a, &m, false);
+	if (r >= 0)
+		r = is_patch(a, &m);
+	if (r <= 0)
+		return r;
+	if (!m.author || !*m.author || !m.address || !*m.address)
+		return refuse(a, &m, "has no author: it is no mail as git format-patch writes it");
+	r = git(a, ARGV("apply", "--cached", "--whitespace=nowarn", "--", "patch"), NULL, NULL, &res);
+	if (r < 0)
+		return r;
+	if (res.status) {
+		_cleanup_free_ char *words = git_words(&res), *why = xasprintf("does not apply on %.12s: %s", a->base, words);
+
+		return refuse(a, &m, why);
+	}
+	r = commit(a, &m);
+	a->patches += r >= 0;
+	return r;
+}
+
+/* ---- all of them ---- */
+
+static int apply_file(struct apply *a, size_t i)
+{
+	const struct patch_file *f = &a->s->v[i];
+	_cleanup_(proc_result_release) struct proc_result res = {0};
+	_cleanup_free_ char *in = xasprintf("%s/in", a->dir), *box = xasprintf("%s/mails", a->dir), *out = xasprintf("-o%s", box);
+	_cleanup_strv_ struct strv names = {0};
+	int r = fs_rm_rf(box);
+
+	if (r >= 0)
+		r = fs_mkdir_p(box);
+	if (r >= 0)
+		r = fs_write_atomic(in, buf_str(&f->text), f->text.len);
+	if (r >= 0)
+		r = git(a, ARGV("mailsplit", "-b", "-d8", out, "--", in), NULL, NULL, &res);
+	if (r >= 0 && res.status) {
+		struct mail m = {.file = f->name};
+		_cleanup_free_ char *words = git_words(&res);
+
+		return refuse(a, &m, words);
+	}
+	if (r >= 0)
+		r = fs_list(box, &names);
+	for (size_t k = 0; r >= 0 && k < names.n; k++) {
+		_cleanup_free_ char *path = xasprintf("%s/%s", box, names.v[k]);
+
+		r = apply_mail(a, path, f->name);
+	}
+	return r;
+}
+
+static int apply_all(struct apply *a)
+{
+	_cleanup_(proc_result_release) struct proc_result res = {0};
+	int r = git(a, ARGV("read-tree", a->base), NULL, NULL, &res);
+
+	if (r >= 0 && res.status)
+		r = git_failed(&res, "read the base's files");
+	for (size_t i = 0; r >= 0 && i < a->s->n; i++)
+		r = apply_file(a, i);
+	if (r >= 0 && !a->patches)
+		r = err_set(-ENOTSUP, "patch series '%s' holds no patch", a->s->name);
+	return r;
+}
+
+static char *ref_name(const char *base, const struct patches *s)
+{
+	return xasprintf("refs/kperfbot/patched/%.12s-%.12s", base, s->hash);
+}
+
+/* 1: it is there already. */
+static int look_up(const char *git_dir, const char *base, const struct patches *s, struct patched *ret)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *b = NULL;
+	_cleanup_free_ char *name = ref_name(base, s);
+	size_t ahead, behind;
+	git_oid id;
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0 || (r = repo_commit(repo, base, &b)) < 0)
+		return r;
+	if (git_reference_name_to_id(&id, repo, name) < 0 ||
+	    git_graph_ahead_behind(&ahead, &behind, repo, &id, git_commit_id(b)) < 0 || behind || !ahead)
+		return 0;
+	*ret = (struct patched){xstrdup(git_oid_tostr_s(&id)), ahead, true};
+	return 1;
+}
+
+static int keep(const struct apply *a)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+	_cleanup_(cleanup_ref) git_reference *ref = NULL;
+	_cleanup_free_ char *name = ref_name(a->base, a->s);
+	int r = repo_open(a->git_dir, &repo);
+
+	if (r < 0 || (r = repo_commit(repo, a->head, &c)) < 0)
+		return r;
+	r = git_reference_create(&ref, repo, name, git_commit_id(c), 1, "patch series");
+	return r < 0 ? repo_err(r, "cannot keep '%s'", name) : 0;
+}
+
+static int make(const char *git_dir, const char *base, const struct patches *s, struct patched *ret)
+{
+	_cleanup_(apply_release) struct apply a = {.git_dir = git_dir, .base = base, .s = s, .head = xstrdup(base)};
+	_cleanup_free_ char *top = xasprintf("%s.patching", git_dir), *why = NULL;
+	struct commit_info info = {0};
+	int r = tree_commit(git_dir, base, &info);
+
+	if (r < 0)
+		return r;
+	a.date = xasprintf("@%" PRId64 " +0000", info.time);
+	commit_info_release(&info);
+	/* a folder of this process: a git whose parent was killed may still be dying in the old one */
+	a.dir = xasprintf("%s/%d", top, getpid());
+	(void)fs_rm_rf(top);
+	r = fs_mkdir_p(a.dir);
+	if (r >= 0)
+		r = apply_all(&a);
+	if (r >= 0)
+		r = keep(&a);
+	if (r >= 0)
+		*ret = (struct patched){TAKE_PTR(a.head), a.patches, false};
+	else
+		why = xstrdup(err_msg());
+	(void)fs_rm_rf(top);
+	return r < 0 ? err_set(r, "%s", why) : 0;
+}
+
+/* What one left that was killed after it had kept its commit. */
+static void tidy(const char *git_dir, const char *lock_path)
+{
+	_cleanup_free_ char *top = xasprintf("%s.patching", git_dir);
+	_cleanup_close_ int lock = fs_exists(top) ? fs_lock(lock_path, false) : -1;
+
+	if (lock >= 0)
+		(void)fs_rm_rf(top);
+}
+
+int patches_apply(const char *git_dir, const char *base, const struct patches *s, struct patched *ret)
+{
+	_cleanup_free_ char *real = realpath(git_dir, NULL), *lock_path = xasprintf("%s.lock", git_dir); /* as tree_fetch() has it */
+	_cleanup_close_ int lock = -1;
+	int r;
+
+	if (!real)
+		return err_set(-errno, "there is no git folder '%s': %s", git_dir, strerror(errno));
+	r = look_up(real, base, s, ret);
+	if (r > 0)
+		tidy(real, lock_path);
+	if (r != 0)
+		return MIN(r, 0);
+	lock = fs_lock(lock_path, true);
+	if (lock < 0)
+		return lock;
+	mirror_sweep(real);
+	r = look_up(real, base, s, ret); /* by whom we waited for? */
+	return r != 0 ? MIN(r, 0) : make(real, base, s, ret);
+}
