@@ -48,8 +48,28 @@ void asked_release(struct asked *a)
 	*a = (struct asked){0};
 }
 
+/* REV+SERIES: what is in front of the last '+' is base. */
+static int patched_on(struct ctx *c, const char *base, const char *series, char **ret)
+{
+	struct db_patched p = {0};
+	int r = store_patched_find(c->store, base, series, &p);
+
+	if (r >= 0)
+		*ret = TAKE_PTR(p.commit);
+	db_patched_release(&p);
+	return MIN(r, 0);
+}
+
 int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret)
 {
+	const char *plus = strrchr(rev, '+');
+	_cleanup_free_ char *front = plus ? xstrndup(rev, plus - rev) : NULL, *base = NULL;
+
+	if (front && tree_resolve(a->git_dir, rev, ret) < 0) {
+		int r = ask_commit(c, a, front, &base);
+
+		return r < 0 ? r : patched_on(c, base, plus + 1, ret);
+	}
 	if (tree_resolve(a->git_dir, rev, ret) >= 0 || store_find_commit(c->store, rev, ret) >= 0)
 		return 0;
 	return err_set(-ENOENT, "tree '%s' has no commit '%s'; 'kperfbot tree fetch %s' looks for new ones", a->tree.name, rev,
@@ -111,7 +131,7 @@ static char *head_of_only_branch(struct ctx *c, const struct db_tree *t, const c
 	return text;
 }
 
-int ask_revision(struct ctx *c, const char *tree, const char *text, char **ret)
+static int plain_revision(struct ctx *c, const char *tree, const char *text, char **ret)
 {
 	bool digits = strlen(text) >= 6 && strspn(text, "0123456789abcdefABCDEF") == strlen(text);
 	_cleanup_free_ char *dir = NULL, *head = NULL;
@@ -133,6 +153,18 @@ int ask_revision(struct ctx *c, const char *tree, const char *text, char **ret)
 			    startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "", t.name);
 	db_tree_release(&t);
 	return MIN(r, 0);
+}
+
+int ask_revision(struct ctx *c, const char *tree, const char *text, char **ret)
+{
+	const char *plus = strrchr(text, '+');
+	_cleanup_free_ char *front = plus ? xstrndup(text, plus - text) : NULL, *base = NULL;
+	int r = plain_revision(c, tree, text, ret);
+
+	if (r != -ENOENT || !plus) /* a tag may have a '+' of its own */
+		return r;
+	r = ask_revision(c, tree, front, &base);
+	return r < 0 ? r : patched_on(c, base, plus + 1, ret);
 }
 
 int ask_machine(struct ctx *c, const char *name)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/ask.h"
+#include "bot/points.h"
 #include "kernels/build.h"
 #include "kernels/tree.h"
 #include "lib/fs.h"
@@ -68,7 +68,21 @@ static void print_text(const struct build_request *q, const struct build_result 
 		printf("log: %s\n", b->log_path);
 }
 
-static int build(struct ctx *c, const char *rev, const char *tree, const char *kconfig, const struct strv *options, bool *ret_ok)
+/* The commit, with the series on top where there is one. */
+static int find_commit(struct ctx *c, const struct asked *a, const char *rev, const char *patches, char **ret)
+{
+	_cleanup_free_ char *base = NULL;
+	int r = ask_commit(c, a, rev, &base);
+
+	if (r >= 0 && patches && !streq(patches, "none"))
+		return points_patch(c->store, &a->tree, a->git_dir, base, patches, ret);
+	if (r >= 0)
+		*ret = TAKE_PTR(base);
+	return r;
+}
+
+static int build(struct ctx *c, const char *rev, const char *patches, const char *tree, const char *kconfig, const struct strv *options,
+		 bool *ret_ok)
 {
 	_cleanup_(asked_release) struct asked a = {0};
 	_cleanup_(build_result_release) struct build_result b = {0};
@@ -78,7 +92,7 @@ static int build(struct ctx *c, const char *rev, const char *tree, const char *k
 	int r = ask_tree(c, tree, &a);
 
 	if (r >= 0)
-		r = ask_commit(c, &a, rev, &commit);
+		r = find_commit(c, &a, rev, patches, &commit);
 	if (r < 0)
 		return r;
 	log = xasprintf("%s/logs/build-by-hand-%d.log", c->config.state_dir, getpid());
@@ -104,9 +118,10 @@ static int build(struct ctx *c, const char *rev, const char *tree, const char *k
 
 static int run(int argc, char **argv, struct ctx *c)
 {
-	const char *tree = NULL, *kconfig = NULL;
+	const char *tree = NULL, *kconfig = NULL, *patches = NULL;
 	_cleanup_strv_ struct strv options = {0};
 	const struct opt opts[] = {
+		OPT_TEXT(0, "patches", "FILE", &patches, "apply this patch series first: an mbox, a mail, a folder or list of patches"),
 		OPT_TEXT('t', "tree", "NAME", &tree, "the tree (needed when there are several)"),
 		OPT_TEXT('k', "kconfig", "NAME", &kconfig, "kernel config (default: the tree's)"),
 		OPT_LIST('o', "option", "CONFIG_X=y", &options, "one more config line (repeatable)"),
@@ -121,15 +136,17 @@ static int run(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "build: which commit? write 'kperfbot build COMMIT --tree NAME'");
 	r = ctx_store(c, false);
 	if (r >= 0)
-		r = build(c, argv[0], tree, kconfig, &options, &good);
+		r = build(c, argv[0], patches, tree, kconfig, &options, &good);
 	return r < 0 ? verb_fail(c, r) : good ? EXIT_DONE : EXIT_NO;
 }
 
 const struct verb verb_build = {
 	.name = "build",
-	.usage = "COMMIT [--tree NAME] [--kconfig NAME]",
+	.usage = "COMMIT [--patches FILE] [--tree NAME] [--kconfig NAME]",
 	.summary = "build one commit now",
 	.text = "COMMIT is any git revision of the tree's mirror. The build runs in a sandbox without network. A build of the same\n"
-		"files, config and compiler made before is used again. Exit status 1: it does not build.",
+		"files, config and compiler made before is used again. Exit status 1: it does not build.\n\n"
+		"--patches builds COMMIT with a patch series on top, applied as git am does: a commit of its own, whose id is the same\n"
+		"whenever it is made of the same two, and which is COMMIT+NAME from then on (NAME: the file's without suffix).",
 	.run = run,
 };

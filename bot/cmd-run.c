@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/ask.h"
+#include "bot/points.h"
 #include "bot/profile.h"
-#include "jobs/job.h"
 
 extern const struct verb verb_run;
 
-struct waiting { struct engine e; struct scope s; size_t runs_before; };
+struct waiting { struct engine e; struct scope *s; size_t n; };
+
+static void waiting_release(struct waiting *w)
+{
+	for (size_t i = 0; i < w->n; i++)
+		scope_release(&w->s[i]);
+	free(w->s);
+}
 
 static int no_more_tasks(void *arg, struct ctx *c)
 {
@@ -14,7 +20,8 @@ static int no_more_tasks(void *arg, struct ctx *c)
 	bool busy = false;
 
 	if (store_tasks(c->store, "ready,running", &e.active, &e.n_active) >= 0)
-		busy = engine_has_active(&e, w->s.cmp.id, 0);
+		for (size_t i = 0; i < w->n; i++)
+			busy |= engine_has_active(&e, w->s[i].cmp.id, 0);
 	engine_release(&e);
 	return !busy;
 }
@@ -74,6 +81,48 @@ static int print_top(struct ctx *c, const struct db_profile *row)
 	return table_print(&t, ctx_form(c), stdout);
 }
 
+/* One line for each point. */
+static int print_matrix(struct ctx *c, struct waiting *w, const struct points *p)
+{
+	static const char *const columns[] = {"point", "commit", "metric", "boots", "failed", "mean", "stddev_pct", "cause"};
+	_cleanup_table_ struct table t = {0};
+	int r = 0;
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		table_column(&t, columns[i], i > 2 && i < 7);
+	for (size_t i = 0; r >= 0 && i < p->n; i++) {
+		struct boots x = {0};
+		struct job j = {0};
+		_cleanup_free_ char *cause = NULL, *oid = NULL;
+		size_t bad = 0, good = 0;
+		double mean = 0, ss = 0;
+		const char *kpi = NULL;
+
+		r = job_from_canonical(p->v[i].job.name, p->v[i].job.canonical, &j);
+		if (r >= 0 && (kpi = job_kpis(&j)[0]))
+			r = engine_boots(&w->e, &w->s[i], p->v[i].commit, kpi, 0, &x);
+		if (r >= 0)
+			r = engine_bad_runs(&w->e, &w->s[i], p->v[i].commit, &bad, &good, &cause);
+		for (size_t k = 0; k < x.n; k++)
+			mean += x.value[k] / x.n;
+		for (size_t k = 0; k < x.n; k++)
+			ss += (x.value[k] - mean) * (x.value[k] - mean);
+		table_row(&t);
+		table_text(&t, 0, p->v[i].name);
+		oid = xasprintf("%.*s", ctx_form(c) == TABLE_TERM ? 12 : INT_MAX, p->v[i].commit);
+		table_text(&t, 1, oid);
+		table_text(&t, 2, kpi);
+		table_int(&t, 3, x.n);
+		table_int(&t, 4, bad);
+		table_num(&t, 5, x.n ? mean : NAN);
+		table_numf(&t, 6, x.n > 1 && mean != 0 ? 100 * sqrt(ss / x.n) / fabs(mean) : NAN, 3);
+		table_text(&t, 7, cause);
+		boots_release(&x);
+		job_release(&j);
+	}
+	return r < 0 ? r : table_print(&t, ctx_form(c), stdout);
+}
+
 /* A comparison of a commit with itself, ended: only a place for its tasks. */
 static int place_for(struct engine *e, const struct asked *a, const char *commit, const struct db_job *job,
 		     const char *machine, struct scope *ret)
@@ -87,17 +136,18 @@ static int place_for(struct engine *e, const struct asked *a, const char *commit
 }
 
 /* run --profile: an extra boot, no run among the measured ones. A count that failed is tried anew. */
-static int count(struct ctx *c, struct waiting *w, const char *oid, const char *machine, bool queue_only, size_t *ret_good)
+static int count(struct ctx *c, struct waiting *w, const struct scope *s, const char *oid, const char *machine, bool queue_only,
+		 size_t *ret_good)
 {
 	const struct machine *m = config_machine(&c->config, machine);
 	struct db_build b = {0};
 	struct db_profile p = {0};
 	struct db_task t = {0};
-	_cleanup_free_ char *key = engine_profile_key(&w->s, oid);
+	_cleanup_free_ char *key = engine_profile_key(s, oid);
 	int r = m ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
 
 	if (r >= 0)
-		r = engine_profile_task(&w->e, &w->s, oid, 250, 0);
+		r = engine_profile_task(&w->e, s, oid, 250, 0);
 	if (r == 1) {
 		r = store_task_by_key(c->store, key, &t);
 		if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
@@ -110,9 +160,9 @@ static int count(struct ctx *c, struct waiting *w, const char *oid, const char *
 	if (r >= 0)
 		r = store_task_by_key(c->store, key, &t);
 	if (r >= 0)
-		r = store_build_get(c->store, w->s.tree.id, oid, w->s.cmp.kconfig, &b);
+		r = store_build_get(c->store, s->tree.id, oid, s->cmp.kconfig, &b);
 	if (r >= 0)
-		r = store_profile_get(c->store, b.id, w->s.job.id, w->s.machine.tbox_group, &p);
+		r = store_profile_get(c->store, b.id, s->job.id, s->machine.tbox_group, &p);
 	*ret_good = r >= 0;
 	if (r == -ENOENT)
 		r = err_set(-EIO, "%s", t.result ? t.result : "the count came to no end");
@@ -124,73 +174,134 @@ static int count(struct ctx *c, struct waiting *w, const char *oid, const char *
 	return r;
 }
 
+struct run_options {
+	const char *commit, *tree, *machine, *kconfig;
+	struct strv patches;
+	int64_t n;
+	bool queue_only, profile, matrix;
+};
+
+static int queue(struct waiting *w, const struct points *p, const struct run_options *o)
+{
+	_cleanup_free_ struct engine_point *point = xcalloc(p->n, sizeof(*point));
+
+	if (p->n == 1)
+		return engine_run_tasks(&w->e, &w->s[0], p->v[0].commit, (int)o->n, 250, 0);
+	for (size_t i = 0; i < p->n; i++)
+		point[i] = (struct engine_point){&w->s[i], p->v[i].commit};
+	return engine_matrix_tasks(&w->e, point, p->n, (int)o->n, 250);
+}
+
+static int measure(struct ctx *c, struct waiting *w, const struct points *p, const struct run_options *o, size_t *bad, size_t *good)
+{
+	int r = queue(w, p, o);
+
+	if (r < 0 || o->queue_only)
+		return MIN(r, 0);
+	r = ask_wait(c, no_more_tasks, w);
+	if (r >= 0)
+		r = p->n == 1 ? print_runs(c, &w->s[0], p->v[0].commit) : print_matrix(c, w, p);
+	for (size_t i = 0; r >= 0 && i < p->n; i++) {
+		size_t b = 0, g = 0;
+
+		r = engine_bad_runs(&w->e, &w->s[i], p->v[i].commit, &b, &g, NULL);
+		*bad += b + !g;
+		*good += g;
+	}
+	return r;
+}
+
+/* The points of the job; one only, unless all were asked for. */
+static int find_points(struct ctx *c, const struct asked *a, char **argv, const struct run_options *o, struct points *ret)
+{
+	_cleanup_(job_list_release) struct job_list l = {0};
+	_cleanup_free_ char *oid = NULL;
+	const struct strv none = {0};
+	int r = ask_commit(c, a, o->commit, &oid);
+
+	if (r >= 0)
+		r = points_jobs(argv[0], c->config.dir, (const char *const *)argv + 1, &o->patches, o->matrix ? &a->tcfg.patches : &none, &l);
+	if (r >= 0 && l.n != 1 && !o->matrix)
+		r = err_set(-EINVAL, "job '%s' has %zu points; choose one: 'kperfbot job expand %s' lists them, key=value narrows; --matrix "
+			    "runs all", argv[0], l.n, argv[0]);
+	return r < 0 ? r : points_make(c->store, a, &l, oid, ret);
+}
+
+static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct run_options *o, size_t *bad, size_t *good)
+{
+	_cleanup_(waiting_release) struct waiting w = {.e = {.cfg = &c->config, .store = c->store}};
+	_cleanup_(points_release) struct points p = {0};
+	const char *machine = o->machine ? o->machine : a->tcfg.machine;
+	int r = find_points(c, a, argv, o, &p);
+
+	if (r >= 0)
+		r = ask_machine(c, machine);
+	w.s = xcalloc(p.n + 1, sizeof(*w.s));
+	for (size_t i = 0; r >= 0 && i < p.n; i++) {
+		r = place_for(&w.e, a, p.v[i].commit, &p.v[i].job, machine, &w.s[i]);
+		w.n += r >= 0;
+	}
+	for (size_t i = 0; r >= 0 && o->profile && i < p.n; i++) {
+		size_t g = 0;
+
+		if (p.n > 1 && ctx_form(c) == TABLE_TERM && !o->queue_only)
+			printf("%s%s, %.12s:\n", i ? "\n" : "", p.v[i].name, p.v[i].commit);
+		r = count(c, &w, &w.s[i], p.v[i].commit, machine, o->queue_only, &g);
+		*good += g;
+	}
+	return r < 0 || o->profile ? r : measure(c, &w, &p, o, bad, good);
+}
+
 static int run_run(int argc, char **argv, struct ctx *c)
 {
-	const char *commit = NULL, *tree = NULL, *machine = NULL, *kconfig = NULL;
-	int64_t n = 1;
-	bool queue_only = false, profile = false;
+	struct run_options o = {.n = 1};
 	const struct opt opts[] = {
-		OPT_TEXT('c', "commit", "REV", &commit, "commit to measure"),
-		OPT_TEXT('t', "tree", "NAME", &tree, "tree (where there are several)"),
-		OPT_TEXT('m', "machine", "NAME", &machine, "machine (default: the tree's)"),
-		OPT_TEXT('k', "kconfig", "NAME", &kconfig, "kernel configuration (default: the tree's)"),
-		OPT_INT('n', "boots", "N", &n, "boots (default 1)"),
-		OPT_FLAG('q', "queue", &queue_only, "only queue the work"),
-		OPT_FLAG('p', "profile", &profile, "instead count once what the kernel executes, for 'compare --profile'"),
+		OPT_TEXT('c', "commit", "REV", &o.commit, "commit to measure"),
+		OPT_LIST(0, "patches", "FILE", &o.patches, "apply this patch series first: an mbox, a mail, a folder or list of patches"),
+		OPT_FLAG(0, "matrix", &o.matrix, "all points of the job's matrix, in turns"),
+		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree (where there are several)"),
+		OPT_TEXT('m', "machine", "NAME", &o.machine, "machine (default: the tree's)"),
+		OPT_TEXT('k', "kconfig", "NAME", &o.kconfig, "kernel configuration (default: the tree's)"),
+		OPT_INT('n', "boots", "N", &o.n, "boots (default 1) of each point"),
+		OPT_FLAG('q', "queue", &o.queue_only, "only queue the work"),
+		OPT_FLAG('p', "profile", &o.profile, "instead count once what the kernel executes, for 'compare --profile'"),
 		OPT_END,
 	};
 	struct asked a = {0};
-	struct db_job job = {0};
-	struct waiting w = {0};
-	_cleanup_free_ char *oid = NULL;
 	size_t bad = 0, good = 0;
 	int r = verb_options(&verb_run, &argc, &argv, opts, c);
 
-	if (r >= 0)
+	if (r < 0 && (argc < 1 || !o.commit || o.n < 1 || o.n > 10000))
+		r = verb_usage(c, "run wants a job, --commit REV and -n from 1 to 10000; --help tells more");
+	if (r >= 0) {
+		strv_release(&o.patches);
 		return r;
-	if (argc < 1 || !commit || n < 1 || n > 10000)
-		return verb_usage(c, "run wants a job, --commit REV and -n from 1 to 10000; --help tells more");
-	w.e = (struct engine){.cfg = &c->config};
+	}
 	r = ctx_store(c, false);
 	if (r >= 0)
-		r = ask_tree(c, tree, &a);
-	if (r >= 0 && kconfig) {
+		r = ask_tree(c, o.tree, &a);
+	if (r >= 0 && o.kconfig) {
 		free(a.tcfg.kconfig);
-		a.tcfg.kconfig = xstrdup(kconfig);
+		a.tcfg.kconfig = xstrdup(o.kconfig);
 	}
 	if (r >= 0)
-		r = ask_commit(c, &a, commit, &oid);
-	if (r >= 0)
-		r = ask_job(c, argv[0], (const char *const *)argv + 1, &job);
-	w.e.store = c->store;
-	if (r >= 0)
-		r = ask_machine(c, machine ? machine : a.tcfg.machine);
-	if (r >= 0)
-		r = place_for(&w.e, &a, oid, &job, machine ? machine : a.tcfg.machine, &w.s);
-	if (r >= 0 && profile)
-		r = count(c, &w, oid, machine ? machine : a.tcfg.machine, queue_only, &good);
-	else if (r >= 0)
-		r = engine_run_tasks(&w.e, &w.s, oid, n, 250, 0);
-	if (r >= 0 && !queue_only && !profile) {
-		r = ask_wait(c, no_more_tasks, &w);
-		if (r >= 0)
-			r = print_runs(c, &w.s, oid);
-		if (r >= 0)
-			r = engine_bad_runs(&w.e, &w.s, oid, &bad, &good, NULL);
-	}
-	scope_release(&w.s);
-	db_job_release(&job);
+		r = run_asked(c, &a, argv, &o, &bad, &good);
+	strv_release(&o.patches);
 	asked_release(&a);
 	if (r < 0)
 		return verb_fail(c, r);
-	return queue_only || (good && !bad) ? EXIT_DONE : EXIT_NO;
+	return o.queue_only || (good && !bad) ? EXIT_DONE : EXIT_NO;
 }
 
 const struct verb verb_run = {
 	.name = "run",
-	.usage = "JOB --commit REV [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [key=value ...]",
+	.usage = "JOB --commit REV [--patches FILE ...] [--matrix] [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [key=value ...]",
 	.summary = "build a commit, boot it and run a job on it",
-	.text = "key=value words narrow the job's matrix or change parameters. Uses the running daemon, or does the work itself.\n"
+	.text = "key=value words narrow the job's matrix or change parameters. Uses the running daemon, or does the work itself.\n\n"
+		"--patches measures REV with a patch series on top, applied as git am does; given several times, with 'none' for the\n"
+		"plain commit, it is an axis of the matrix, as 'patches: [none, FILE]' is in a job file. --matrix builds what all points\n"
+		"need and then boots them in turns; 'kperfbot compare --matrix JOB REV' puts them side by side. The patched commit is\n"
+		"REV+NAME from then on, NAME being the file's without suffix.\n\n"
 		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): on a machine of the\n"
 		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Exit 1 when a run failed.",
 	.run = run_run,

@@ -30,6 +30,8 @@ char *tree_config_to_json(const struct tree_config *t)
 	add_text(o, "build_command", t->build_command);
 	add_text(o, "artefact", t->artefact);
 	json_object_object_add(o, "jobs", list_json(&t->jobs));
+	if (t->patches.n)
+		json_object_object_add(o, "patches", list_json(&t->patches));
 	add_text(o, "machine", t->machine);
 	add_text(o, "branch_label", t->branch_label);
 	json_object_object_add(o, "mail_cc", list_json(&t->mail_cc));
@@ -79,6 +81,7 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 	c.branch_label = get_text(o, "branch_label");
 	get_list(o, "branches", &c.branches);
 	get_list(o, "jobs", &c.jobs);
+	get_list(o, "patches", &c.patches);
 	get_list(o, "mail_cc", &c.mail_cc);
 	if (!c.kconfig)
 		c.kconfig = xstrdup(c.program ? "program" : "vm-min");

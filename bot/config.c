@@ -48,6 +48,7 @@ static const struct key tree_keys[] = {
 	{"build_command", K_TEXT, AT(tree_config, build_command)},
 	{"artefact", K_TEXT, AT(tree_config, artefact)},
 	{"jobs", K_LIST, AT(tree_config, jobs)},
+	{"patches", K_LIST, AT(tree_config, patches)},
 	{"machine", K_TEXT, AT(tree_config, machine)},
 	{"branch_label", K_TEXT, AT(tree_config, branch_label)},
 	{"mail_cc", K_LIST, AT(tree_config, mail_cc)},
@@ -221,6 +222,25 @@ static void check_tree(const struct ynode *where, const struct config *c, const 
 			mistake(m, ynode_err(where, -EINVAL, "tree '%s': '%s' is no mail address", t->name, t->mail_cc.v[i]));
 }
 
+/* Paths of patch series begin at the configuration's folder. */
+static void place_patches(const struct ynode *where, const struct config *c, struct tree_config *t, struct mistakes *m)
+{
+	for (size_t i = 0; i < t->patches.n; i++) {
+		char **path = &t->patches.v[i], *full = NULL;
+
+		if (streq(*path, "none"))
+			continue;
+		if (**path != '/' && c->dir)
+			full = xasprintf("%s/%s", c->dir, *path);
+		if (full) {
+			free(*path);
+			*path = full;
+		}
+		if (!fs_exists(*path))
+			mistake(m, ynode_err(where, -EINVAL, "tree '%s': there is no patch series '%s'", t->name, *path));
+	}
+}
+
 static void check_mail(const struct ynode *where, const struct config *c, struct mistakes *m)
 {
 	if (c->smtp_url && !startswith(c->smtp_url, "smtp://") && !startswith(c->smtp_url, "smtps://"))
@@ -250,6 +270,7 @@ static void load_trees(const struct ynode *map, struct config *c, struct mistake
 					     "folder that the build leaves)", t.name));
 		if (t.program && !t.build_command)
 			t.build_command = xstrdup("make");
+		place_patches(map->key[i], c, &t, m);
 		check_tree(map->key[i], c, &t, m);
 		c->tree = xrealloc_array(c->tree, c->n_trees + 1, sizeof(*c->tree));
 		c->tree[c->n_trees++] = t;
@@ -428,6 +449,7 @@ void tree_config_release(struct tree_config *t)
 		free(*texts[i]);
 	strv_release(&t->branches);
 	strv_release(&t->jobs);
+	strv_release(&t->patches);
 	strv_release(&t->mail_cc);
 	*t = (struct tree_config){0};
 }

@@ -20,6 +20,7 @@ struct tree_config {
 	char *kconfig;                  /* default vm-min; "program" for programs */
 	char *build_command, *artefact; /* programs */
 	struct strv jobs;               /* job file names */
+	struct strv patches;            /* patch series for jobs that name none: paths, or "none" */
 	char *machine;                  /* name */
 	char *branch_label;             /* for the subject line */
 	struct strv mail_cc;

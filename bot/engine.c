@@ -119,8 +119,9 @@ static int next_replicate(struct engine *e, const struct scope *s, const char *c
 	return MIN(r, 0);
 }
 
+/* needs: the builds to wait for, its own among them, 0-terminated; NULL: its own. */
 static int run_task(struct engine *e, const struct scope *s, const char *commit, int64_t replicate, int priority,
-		    int64_t case_id)
+		    int64_t case_id, const int64_t *needs)
 {
 	_cleanup_free_ char *key = xasprintf("run:%s:%s:%s:%s:%s:%" PRId64, s->tree.name, commit, s->cmp.kconfig, s->job.id,
 					     s->machine.tbox_group, replicate);
@@ -144,7 +145,7 @@ static int run_task(struct engine *e, const struct scope *s, const char *commit,
 	json_object_object_add(p, "job", json_object_new_string(s->job.id));
 	json_object_object_add(p, "machine", json_object_new_string(s->machine.name));
 	json_object_object_add(p, "replicate", json_object_new_int64(replicate));
-	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
+	return add_task(e, &t, p, needs ? needs : (const int64_t[]){build, 0}, &id);
 }
 
 char *engine_profile_key(const struct scope *s, const char *commit)
@@ -179,7 +180,25 @@ int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit
 	int r = next_replicate(e, s, commit, &first), added = 0;
 
 	for (int tries = 0; r >= 0 && added < n && tries < n + MAX_SPENT; tries++) {
-		r = run_task(e, s, commit, first++, priority, case_id);
+		r = run_task(e, s, commit, first++, priority, case_id, NULL);
+		added += r == 0;
+	}
+	return r < 0 ? r : added;
+}
+
+/* Forth and back, so that what drifts with time hits all alike: A B C C B A A B C. */
+static int turns(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority, int64_t case_id,
+		 const int64_t *needs)
+{
+	_cleanup_free_ int64_t *first = xcalloc(n_points, sizeof(*first));
+	int total = (int)n_points * n, added = 0, r = 0;
+
+	for (size_t k = 0; r >= 0 && k < n_points; k++)
+		r = next_replicate(e, p[k].s, p[k].commit, &first[k]);
+	for (int tries = 0; r >= 0 && added < total && tries < total + MAX_SPENT; tries++) {
+		size_t round = added / n_points, i = added % n_points, k = round % 2 ? n_points - 1 - i : i;
+
+		r = run_task(e, p[k].s, p[k].commit, first[k]++, priority, case_id, needs);
 		added += r == 0;
 	}
 	return r < 0 ? r : added;
@@ -188,22 +207,26 @@ int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit
 int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, const char *b, int n, int priority,
 		      int64_t case_id)
 {
-	int64_t first[2] = {0, 0};
-	const char *commit[2] = {a, b};
-	int r = next_replicate(e, s, a, &first[0]), added = 0;
+	return turns(e, (const struct engine_point[]){{s, a}, {s, b}}, 2, n, priority, case_id, NULL);
+}
 
-	if (r >= 0)
-		r = next_replicate(e, s, b, &first[1]);
-	for (int i = 0, tries = 0; r >= 0 && i < 2 * n && tries < 2 * n + MAX_SPENT; tries++) {
-		int side = (i % 4 == 1 || i % 4 == 2); /* A B B A */
+int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority)
+{
+	_cleanup_free_ int64_t *builds = xcalloc(n_points + 1, sizeof(*builds));
+	size_t n_builds = 0;
+	int r = 0;
 
-		r = run_task(e, s, commit[side], first[side]++, priority, case_id);
-		if (r == 0) {
-			added++;
-			i++;
-		}
+	for (size_t k = 0; r >= 0 && k < n_points; k++) {
+		int64_t id;
+		bool known = false;
+
+		r = engine_build_task(e, p[k].s, p[k].commit, priority, 0, &id);
+		for (size_t i = 0; i < n_builds; i++)
+			known |= builds[i] == id;
+		if (r >= 0 && !known)
+			builds[n_builds++] = id;
 	}
-	return r < 0 ? r : added;
+	return r < 0 ? r : turns(e, p, n_points, n, priority, 0, builds);
 }
 
 /* ---- values ---- */

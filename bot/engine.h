@@ -51,6 +51,9 @@ int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit
 /* Runs of two commits interleaved A B B A ... */
 int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, const char *b, int n, int priority,
 		      int64_t case_id);
+/* Runs of the points of a matrix in turns, A B C C B A ...; the first waits for the builds of all. */
+struct engine_point { const struct scope *s; const char *commit; };
+int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority);
 /* Build and one extra boot that counts what is executed (bot/profile.h); once per commit, epoch, job and tbox group: 1
  * where it was asked for before. */
 char *engine_profile_key(const struct scope *s, const char *commit);    /* of the task; new string */
