@@ -133,8 +133,10 @@ static char *head_of_only_branch(struct ctx *c, const struct db_tree *t, const c
 
 static int plain_revision(struct ctx *c, const char *tree, const char *text, char **ret)
 {
-	bool digits = strlen(text) >= 6 && strspn(text, "0123456789abcdefABCDEF") == strlen(text);
-	_cleanup_free_ char *dir = NULL, *head = NULL;
+	size_t n = strspn(text, "0123456789abcdefABCDEF");
+	bool digits = n >= 6 && (!text[n] || text[n] == '+');
+	const char *plus = strrchr(text, '+');
+	_cleanup_free_ char *dir = NULL, *head = NULL, *front = NULL, *base = NULL;
 	struct db_tree t = {0};
 	const char *rev = text;
 	int r = digits ? store_find_commit(c->store, text, ret) : -ENOENT;
@@ -148,7 +150,14 @@ static int plain_revision(struct ctx *c, const char *tree, const char *text, cha
 	head = head_of_only_branch(c, &t, rev);
 	if (!fs_is_dir(dir))
 		r = err_set(-ENOENT, "'%s': tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", text, t.name, t.name);
-	else if (tree_resolve(dir, head ? head : rev, ret) < 0)
+	else if (tree_resolve(dir, head ? head : rev, ret) >= 0)
+		r = 0;
+	else if (plus) {
+		front = xstrndup(text, (size_t)(plus - text));
+		r = ask_revision(c, tree, front, &base);
+		if (r >= 0)
+			r = patched_on(c, base, plus + 1, ret);
+	} else
 		r = err_set(-ENOENT, "tree '%s' has no commit '%s'%s; 'kperfbot tree fetch %s' looks for new ones", t.name, rev,
 			    startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "", t.name);
 	db_tree_release(&t);

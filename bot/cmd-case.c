@@ -76,6 +76,8 @@ static void tell_what(struct story *s, const struct facts *f)
 	json_object_object_add(s->o, "metric", json_object_new_string(f->c.metric));
 	tell(s, "verdict", "verdict", "%s", facts_verdict_word(f));
 	tell_effect(s, "change", "whole change", f->c.effect, f->c.effect_lo, f->c.effect_hi, "");
+	if (f->cmp.reason)
+		tell(s, "comparison", "comparison", "%s: %s", f->cmp.state, f->cmp.reason);
 	tell(s, "tree", "tree", "%s %s, %s", f->tree.name, f->cmp.branch ? f->cmp.branch : "", f->tree.url);
 	tell(s, "job", "job", "%s", f->job.name);
 	for (size_t i = 0; i < f->keys.n; i++)

@@ -125,6 +125,21 @@ static int add_validity(struct ctx *c, const struct db_measured *place, int64_t 
 	return r;
 }
 
+/* What the engine found about the machine when it asked the same question. */
+static int add_disturbed(struct ctx *c, char *const *oid, size_t n, struct view *v)
+{
+	struct db_comparison *list = NULL;
+	size_t n_list = 0;
+	int r = store_comparisons(c->store, "disturbed", &list, &n_list);
+
+	for (size_t i = 0; r >= 0 && i < n_list; i++)
+		for (size_t k = 1; k < n; k++)
+			if (streq(list[i].base, oid[0]) && streq(list[i].head, oid[k]))
+				strv_addf(&v->validity, "%.12s..%.12s: undecided: %s", oid[0], oid[k], list[i].reason);
+	DB_LIST_RELEASE(list, n_list, db_comparison_release);
+	return r;
+}
+
 static int load_place(struct ctx *c, const struct options *o, const struct choice *choice, char *const *oid, size_t n,
 		      struct dataset *d, struct view *v)
 {
@@ -146,6 +161,8 @@ static int load_place(struct ctx *c, const struct options *o, const struct choic
 			r = add_validity(c, place, own[k], oid[k], v);
 		matrix_release(&m);
 	}
+	if (r >= 0)
+		r = add_disturbed(c, oid, n, v);
 	if (r >= 0)
 		r = dataset_finish(d, &o->metric);
 	if (r >= 0)

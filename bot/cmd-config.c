@@ -3,6 +3,16 @@
 
 extern const struct verb verb_config, verb_man;
 
+static void show_machine(const struct config *c, const struct machine *m)
+{
+	const struct canary_config *k = config_canary(c, m->name);
+
+	printf("machine     %s (%s)", m->name, m->driver);
+	if (k)
+		printf(", canary: %s at %s%s%s", k->job, k->commit, k->tree ? " of " : "", k->tree ? k->tree : "");
+	putchar('\n');
+}
+
 static void show(const struct config *c)
 {
 	printf("folder      %s\nstate       %s\ncache       %s\nmbox        %s\n", c->dir ? c->dir : "(built-in defaults)",
@@ -15,7 +25,7 @@ static void show(const struct config *c)
 	printf("mail        smtp %s, %zu address pattern%s allowed\n", c->mail_smtp_enabled ? c->smtp_url : "off", c->mail_allow.n,
 	       c->mail_allow.n == 1 ? "" : "s");
 	for (size_t i = 0; i < c->n_machines; i++)
-		printf("machine     %s (%s)\n", c->machine[i].name, c->machine[i].driver);
+		show_machine(c, &c->machine[i]);
 	for (size_t i = 0; i < c->n_trees; i++)
 		printf("tree        %s %s%s\n", c->tree[i].name, c->tree[i].url, c->tree[i].enabled ? "" : " (off)");
 }

@@ -66,6 +66,12 @@ static const struct key machine_keys[] = {
 	{"description", K_TEXT, AT(machine, description)},
 };
 
+static const struct key canary_keys[] = {
+	{"job", K_TEXT, AT(canary_config, job)},
+	{"tree", K_TEXT, AT(canary_config, tree)},
+	{"commit", K_TEXT, AT(canary_config, commit)},
+};
+
 /* All mistakes of all files, one a line. */
 struct mistakes { struct buf text; int n; };
 
@@ -287,9 +293,34 @@ static struct machine *machine_slot(struct config *c, const char *name)
 	return &c->machine[c->n_machines++];
 }
 
+static void load_canary(const struct ynode *map, const struct machine *x, struct config *c, struct mistakes *m)
+{
+	const struct machine_ops *ops = x->driver ? machine_driver(x->driver) : NULL;
+	struct canary_config k = {.machine = xstrdup(x->name)};
+	struct job_list l = {0};
+
+	set_keys(map, canary_keys, ARRAY_SIZE(canary_keys), NULL, &k, m);
+	if (!k.job || !k.commit)
+		mistake(m, ynode_err(map, -EINVAL, "machine '%s': a canary needs a 'job' and a 'commit' (an id or a tag)", x->name));
+	if (ops && (ops->flags & MACHINE_DETERMINISTIC))
+		mistake(m, ynode_err(map, -EINVAL, "machine '%s' is deterministic: it needs no canary", x->name));
+	if (k.job && job_load(k.job, c->dir, NULL, &l) < 0) {
+		_cleanup_free_ char *why = xstrdup(err_msg());
+
+		mistake(m, ynode_err(map, -EINVAL, "machine '%s': canary: %s", x->name, why));
+	} else if (k.job && l.n != 1) {
+		mistake(m, ynode_err(map, -EINVAL, "machine '%s': canary: job '%s' has %zu points, a canary is one", x->name, k.job, l.n));
+	}
+	job_list_release(&l);
+	c->canary = xrealloc_array(c->canary, c->n_canaries + 1, sizeof(*c->canary));
+	c->canary[c->n_canaries++] = k;
+}
+
 static void load_machines(const struct ynode *map, struct config *c, struct mistakes *m)
 {
 	for (size_t i = 0; map->kind == Y_MAP && i < map->n; i++) {
+		static const char *const maps[] = {"canary", NULL};
+		const struct ynode *canary;
 		struct machine *x;
 
 		if (!good_name(map->key[i]->text)) {
@@ -297,7 +328,7 @@ static void load_machines(const struct ynode *map, struct config *c, struct mist
 			continue;
 		}
 		x = machine_slot(c, map->key[i]->text);
-		set_keys(map->val[i], machine_keys, ARRAY_SIZE(machine_keys), NULL, x, m);
+		set_keys(map->val[i], machine_keys, ARRAY_SIZE(machine_keys), maps, x, m);
 		if (!x->driver || !machine_driver(x->driver)) {
 			_cleanup_buf_ struct buf b = {0};
 
@@ -308,6 +339,9 @@ static void load_machines(const struct ynode *map, struct config *c, struct mist
 		}
 		if (!x->tbox_group)
 			x->tbox_group = xstrdup(x->name);
+		canary = ynode_get(map->val[i], "canary");
+		if (canary)
+			load_canary(canary, x, c, m);
 	}
 }
 
@@ -405,6 +439,10 @@ static void check_references(const struct config *c, struct mistakes *m)
 		if (!config_machine(c, c->tree[i].machine))
 			mistake(m, err_set(-EINVAL, "tree '%s': there is no machine '%s'", c->tree[i].name,
 					   c->tree[i].machine));
+	for (size_t i = 0; i < c->n_canaries; i++)
+		if (c->canary[i].tree && c->n_trees && !config_tree(c, c->canary[i].tree))
+			mistake(m, err_set(-EINVAL, "machine '%s': canary: there is no tree '%s'", c->canary[i].machine,
+					   c->canary[i].tree));
 	if (c->mail_smtp_enabled && !c->smtp_url)
 		mistake(m, err_set(-EINVAL, "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587"));
 	if (!*c->state_dir || !*c->cache_dir)
@@ -465,6 +503,13 @@ void config_release(struct config *c)
 		tree_config_release(&c->tree[i]);
 	for (size_t i = 0; i < c->n_machines; i++)
 		machine_release(&c->machine[i]);
+	for (size_t i = 0; i < c->n_canaries; i++) {
+		free(c->canary[i].machine);
+		free(c->canary[i].job);
+		free(c->canary[i].tree);
+		free(c->canary[i].commit);
+	}
+	free(c->canary);
 	free(c->tree);
 	free(c->machine);
 	effect_rules_release(&c->min_effects);
@@ -486,6 +531,14 @@ const struct machine *config_machine(const struct config *c, const char *name)
 	for (size_t i = 0; i < c->n_machines; i++)
 		if (streq(c->machine[i].name, name))
 			return &c->machine[i];
+	return NULL;
+}
+
+const struct canary_config *config_canary(const struct config *c, const char *machine)
+{
+	for (size_t i = 0; i < c->n_canaries; i++)
+		if (streq(c->canary[i].machine, machine))
+			return &c->canary[i];
 	return NULL;
 }
 

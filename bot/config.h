@@ -26,11 +26,14 @@ struct tree_config {
 	struct strv mail_cc;
 	int64_t max_commits;            /* older pairs fall back to the merge base; default 20000 */
 };
+/* A build that never changes and its job, measured between the others of a machine: engine-canary in engine.h. */
+struct canary_config { char *machine, *job, *tree, *commit; };  /* tree NULL: that of what is measured */
 struct config {
 	char *dir;                      /* where it was read from, NULL: built in */
 	char *state_dir, *cache_dir;
 	struct tree_config *tree; size_t n_trees;
 	struct machine *machine; size_t n_machines;     /* always holds "local", "qemu" and "qemu-icount" */
+	struct canary_config *canary; size_t n_canaries;
 	/* limits */
 	int build_slots, build_jobs;    /* default 1, nproc */
 	int min_free_mb;                /* no new work below this; default 512 */
@@ -50,6 +53,7 @@ int config_load(const char *dir_or_null, struct config *ret);
 void config_release(struct config *c);
 const struct tree_config *config_tree(const struct config *c, const char *name);
 const struct machine *config_machine(const struct config *c, const char *name);
+const struct canary_config *config_canary(const struct config *c, const char *machine);
 /* Trees live in the database (db_tree.settings is JSON with the keys of trees.yaml), so that "tree add" and the files
  * are equal: one text form, both ways. */
 char *tree_config_to_json(const struct tree_config *t);

@@ -440,6 +440,31 @@ static int proof_failed(struct engine *e, struct db_case *c, const struct verdic
 	return set_state(e, c, "not-reproduced", "no proof after three tries (%+.3f%% against the parent)", 100 * v->effect);
 }
 
+/* Was it the machine that changed? 1: yes, or not known yet; the proof goes on or begins afresh. */
+static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, usec_t since,
+			   const struct verdict_result *v)
+{
+	struct canary_verdict k = {0};
+	int r = engine_canary_verdict(e, s, c->metric, parent, c->culprit, since, v->effect, &k);
+
+	if (r >= 0 && k.state == CANARY_MORE) {
+		r = engine_pair_tasks(e, s, parent, c->culprit, 1, PRIO_PROOF, c->id);
+		c->boots += MAX(r, 0);
+		return r < 0 ? r : 1;
+	}
+	if (r < 0 || k.state != CANARY_MOVED)
+		return r;
+	r = engine_flag_machine(e, s, k.text + 2);
+	store_event(e->store, c->id, c->comparison, 0, "proof: machine '%s' was not steady%s", s->machine.name, k.text);
+	if (r >= 0 && proof_number(c, "tries") < 3)
+		r = start_proof(e, s, c, c->culprit);
+	else if (r >= 0) {
+		set_note(c, "no proof: the machine changed while the culprit and its parent were measured");
+		r = set_state(e, c, "not-reproduced", "the machine was not steady in three tries of the proof%s", k.text);
+	}
+	return r < 0 ? r : 1;
+}
+
 static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, usec_t since)
 {
 	struct verdict_config vc;
@@ -461,6 +486,8 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 		c->boots += MAX(r, 0);
 		if (r >= 0)
 			r = store_case_put(e->store, c, NULL);
+	} else if (r >= 0 && v.verdict == VERDICT_DIFFERENT && (r = proof_disturbed(e, s, c, parent, since, &v)) != 0) {
+		r = MIN(r, 0);
 	} else if (r >= 0 && v.verdict == VERDICT_DIFFERENT && (v.effect < 0) == (c->effect < 0)) {
 		char *text = proof_json(c, parent, &a, &b, &v);
 

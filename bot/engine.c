@@ -9,6 +9,7 @@
 
 #define MAX_BAD_RUNS 3          /* runs of one side that may fail before the comparison is called broken */
 #define MAX_ATTEMPTS 5
+#define MAX_DISTURBED 3         /* rounds of a comparison in which the canary moved */
 #define MAX_SPENT 50            /* replicate numbers that may be skipped over */
 
 char *engine_git_dir(const struct config *cfg, const char *tree) { return xasprintf("%s/trees/%s.git", cfg->state_dir, tree); }
@@ -186,20 +187,44 @@ int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit
 	return r < 0 ? r : added;
 }
 
-/* Forth and back, so that what drifts with time hits all alike: A B C C B A A B C. */
-static int turns(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority, int64_t case_id,
-		 const int64_t *needs)
+/* The next free number of the canary. */
+static int canary_run(struct engine *e, const struct canary *k, int64_t *next, int priority, int64_t case_id)
 {
-	_cleanup_free_ int64_t *first = xcalloc(n_points, sizeof(*first));
-	int total = (int)n_points * n, added = 0, r = 0;
+	int r = 1;
 
-	for (size_t k = 0; r >= 0 && k < n_points; k++)
-		r = next_replicate(e, p[k].s, p[k].commit, &first[k]);
+	for (int tries = 0; r == 1 && tries < MAX_SPENT; tries++)
+		r = run_task(e, &k->scope, k->commit, (*next)++, priority, case_id, NULL);
+	return MIN(r, 0);
+}
+
+/* How runs alternate: forth and back, so that what drifts with time hits all alike: A B C C B A A B C. */
+struct turns {
+	const struct engine_point *p; size_t n_points;
+	bool back;                      /* the first round goes back */
+	const struct canary *canary;    /* runs after each round; NULL: none */
+	int n, priority;
+	int64_t case_id;
+	const int64_t *needs;
+};
+
+static int turns(struct engine *e, const struct turns *t)
+{
+	_cleanup_free_ int64_t *next = xcalloc(t->n_points, sizeof(*next));
+	int64_t canary = 0;
+	int total = (int)t->n_points * t->n, added = 0, r = 0;
+
+	for (size_t k = 0; r >= 0 && k < t->n_points; k++)
+		r = next_replicate(e, t->p[k].s, t->p[k].commit, &next[k]);
+	if (r >= 0 && t->canary)
+		r = next_replicate(e, &t->canary->scope, t->canary->commit, &canary);
 	for (int tries = 0; r >= 0 && added < total && tries < total + MAX_SPENT; tries++) {
-		size_t round = added / n_points, i = added % n_points, k = round % 2 ? n_points - 1 - i : i;
+		size_t round = added / t->n_points, i = added % t->n_points;
+		size_t k = (round + t->back) % 2 ? t->n_points - 1 - i : i;
 
-		r = run_task(e, p[k].s, p[k].commit, first[k]++, priority, case_id, needs);
+		r = run_task(e, t->p[k].s, t->p[k].commit, next[k]++, t->priority, t->case_id, t->needs);
 		added += r == 0;
+		if (r == 0 && i == t->n_points - 1 && t->canary)
+			r = canary_run(e, t->canary, &canary, t->priority, t->case_id);
 	}
 	return r < 0 ? r : added;
 }
@@ -207,7 +232,20 @@ static int turns(struct engine *e, const struct engine_point *p, size_t n_points
 int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, const char *b, int n, int priority,
 		      int64_t case_id)
 {
-	return turns(e, (const struct engine_point[]){{s, a}, {s, b}}, 2, n, priority, case_id, NULL);
+	struct canary k = {0};
+	struct turns t = {.p = (const struct engine_point[]){{s, a}, {s, b}}, .n_points = 2, .n = n, .priority = priority,
+			  .case_id = case_id};
+	int64_t next = 1;
+	int r = next_replicate(e, s, a, &next);
+
+	if (r >= 0)
+		r = engine_canary(e, s, priority, case_id, &k);
+	t.canary = k.on ? &k : NULL;
+	t.back = next % 2 == 0; /* A B B A goes on where the last call stopped */
+	if (r >= 0)
+		r = turns(e, &t);
+	canary_release(&k);
+	return r;
 }
 
 int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority)
@@ -226,7 +264,8 @@ int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n
 		if (r >= 0 && !known)
 			builds[n_builds++] = id;
 	}
-	return r < 0 ? r : turns(e, p, n_points, n, priority, 0, builds);
+	return r < 0 ? r : turns(e, &(const struct turns){.p = p, .n_points = n_points, .n = n, .priority = priority,
+							   .needs = builds});
 }
 
 /* ---- values ---- */
@@ -467,7 +506,65 @@ static int open_case(struct engine *e, const struct scope *s, const char *metric
 	return r;
 }
 
-struct judged { enum verdict verdict; size_t more, boots; double effect, p, min_effect; };
+struct judged {
+	enum verdict verdict;
+	size_t more, boots;
+	double effect, p, min_effect;
+	bool disturbed;         /* the canary moved, too */
+	char canary[300];       /* what it says, for the reason */
+};
+
+/* A difference counts when it was not the machine that changed. */
+static int judge_different(struct engine *e, const struct scope *s, const char *metric, const struct verdict_result *v, size_t boots,
+			   struct judged *out)
+{
+	struct canary_verdict k = {0};
+	int r = engine_canary_verdict(e, s, metric, s->cmp.base, s->cmp.head, s->cmp.created, v->effect, &k);
+
+	if (r < 0)
+		return r;
+	memcpy(out->canary, k.text, sizeof(out->canary));
+	if (k.state == CANARY_MORE) {
+		out->verdict = VERDICT_MORE;
+		out->more = MAX(out->more, 1u);
+		return 0;
+	}
+	out->verdict = VERDICT_DIFFERENT;
+	out->effect = v->effect;
+	out->disturbed = k.state == CANARY_MOVED;
+	return out->disturbed ? 0 : open_case(e, s, metric, v, boots);
+}
+
+static int judge_metric(struct engine *e, const struct scope *s, const char *metric, size_t n_kpis, bool first, struct judged *out)
+{
+	struct verdict_config vc;
+	struct verdict_result v = {0};
+	struct boots a = {0}, b = {0};
+	int r = engine_boots(e, s, s->cmp.base, metric, s->cmp.created, &a);
+
+	if (r >= 0)
+		r = engine_boots(e, s, s->cmp.head, metric, s->cmp.created, &b);
+	if (r >= 0)
+		r = engine_verdict_config(e, s, metric, &vc);
+	/* a KPI that this machine does not give (no value on any boot) is not judged */
+	if (r >= 0 && (a.n || b.n || first)) {
+		vc.alpha /= n_kpis;
+		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
+		if (r >= 0 && v.verdict == VERDICT_DIFFERENT && out->verdict != VERDICT_DIFFERENT)
+			r = judge_different(e, s, metric, &v, a.n + b.n, out);
+		else if (r >= 0 && v.verdict == VERDICT_MORE && out->verdict == VERDICT_SAME)
+			out->verdict = VERDICT_MORE;
+		if (first)
+			out->effect = v.effect;
+		out->more = MAX(out->more, v.more_boots);
+		out->p = v.p;
+		out->min_effect = vc.min_effect;
+		out->boots = MAX(out->boots, a.n + b.n);
+	}
+	boots_release(&a);
+	boots_release(&b);
+	return r;
+}
 
 /* All KPIs of the job; the first that differs opens the case. */
 static int judge(struct engine *e, const struct scope *s, struct judged *ret)
@@ -481,38 +578,8 @@ static int judge(struct engine *e, const struct scope *s, struct judged *ret)
 		return r;
 	while (job_kpis(&j)[n_kpis])
 		n_kpis++;
-	for (size_t k = 0; r >= 0 && k < n_kpis; k++) {
-		const char *metric = job_kpis(&j)[k];
-		struct verdict_config vc;
-		struct verdict_result v = {0};
-		struct boots a = {0}, b = {0};
-
-		r = engine_boots(e, s, s->cmp.base, metric, s->cmp.created, &a);
-		if (r >= 0)
-			r = engine_boots(e, s, s->cmp.head, metric, s->cmp.created, &b);
-		if (r >= 0)
-			r = engine_verdict_config(e, s, metric, &vc);
-		/* a KPI that this machine does not give (no value on any boot) is not judged */
-		if (r >= 0 && (a.n || b.n || k == 0)) {
-			vc.alpha /= n_kpis;
-			r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
-			if (r >= 0 && v.verdict == VERDICT_DIFFERENT && out.verdict != VERDICT_DIFFERENT) {
-				out.verdict = VERDICT_DIFFERENT;
-				out.effect = v.effect;
-				r = open_case(e, s, metric, &v, a.n + b.n);
-			} else if (r >= 0 && v.verdict == VERDICT_MORE && out.verdict == VERDICT_SAME) {
-				out.verdict = VERDICT_MORE;
-			}
-			if (k == 0)
-				out.effect = v.effect;
-			out.more = MAX(out.more, v.more_boots);
-			out.p = v.p;
-			out.min_effect = vc.min_effect;
-			out.boots = MAX(out.boots, a.n + b.n);
-		}
-		boots_release(&a);
-		boots_release(&b);
-	}
+	for (size_t k = 0; r >= 0 && k < n_kpis; k++)
+		r = judge_metric(e, s, job_kpis(&j)[k], n_kpis, k == 0, &out);
 	job_release(&j);
 	if (r >= 0)
 		*ret = out;
@@ -560,6 +627,49 @@ static bool capped(struct engine *e, const struct scope *s)
 	return found;
 }
 
+/* The machine changed between the two: it is measured afresh, and after some rounds left undecided. */
+static int disturbed(struct engine *e, const struct scope *s, const struct judged *j)
+{
+	_cleanup_free_ char *what = xasprintf("not steady: %+.3f%% between %.10s and %.10s%s", 100 * j->effect, s->cmp.base,
+					      s->cmp.head, j->canary);
+	int r = engine_flag_machine(e, s, what);
+
+	if (r < 0)
+		return r;
+	if (s->cmp.disturbed + 1 >= MAX_DISTURBED)
+		return end_comparison(e, s, "disturbed", "machine '%s' was %s; 'kperfbot machine show %s'", s->machine.name, what,
+				      s->machine.name);
+	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: machine '%s' was %s: measuring again", s->cmp.base,
+		    s->cmp.head, s->machine.name, what);
+	return store_comparison_again(e->store, s->cmp.id);
+}
+
+static int act_on(struct engine *e, const struct scope *s, const struct judged *j)
+{
+	if (j->verdict == VERDICT_MORE)
+		return engine_pair_tasks(e, s, s->cmp.base, s->cmp.head, MAX(j->more, 1), 100, 0);
+	if (j->verdict == VERDICT_DIFFERENT && j->disturbed)
+		return disturbed(e, s, j);
+	if (j->verdict == VERDICT_DIFFERENT)
+		return end_comparison(e, s, "different", "%+.3f%% after %zu boots%s", 100 * j->effect, j->boots, j->canary);
+	return end_comparison(e, s, "same", "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s", 100 * j->effect,
+			      j->boots, 100 * j->min_effect,
+			      capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "");
+}
+
+/* Both builds, and the canary's where there is one. */
+static int need_all(struct engine *e, const struct scope *s)
+{
+	struct canary k = {0};
+	int r = need_builds(e, s);
+
+	if (r <= 0)
+		return r;
+	r = engine_canary(e, s, 100, 0, &k);
+	canary_release(&k);
+	return r;
+}
+
 static int plan_comparison(struct engine *e, int64_t id)
 {
 	struct scope s = {0};
@@ -571,21 +681,14 @@ static int plan_comparison(struct engine *e, int64_t id)
 	if (r == 0)
 		r = end_comparison(e, &s, "cancelled", "the configuration or the toolchain has changed since it was asked");
 	else if (r > 0)
-		r = need_builds(e, &s);
+		r = need_all(e, &s);
 	if (r > 0 && !engine_has_active(e, id, 0)) {
 		r = side_broken(e, &s);
-		if (r == 0)
+		if (r == 0) {
 			r = judge(e, &s, &j);
-		else
-			j.verdict = -1;
-		if (r >= 0 && j.verdict == VERDICT_MORE)
-			r = engine_pair_tasks(e, &s, s.cmp.base, s.cmp.head, MAX(j.more, 1), 100, 0);
-		else if (r >= 0 && j.verdict == VERDICT_DIFFERENT)
-			r = end_comparison(e, &s, "different", "%+.3f%% after %zu boots", 100 * j.effect, j.boots);
-		else if (r >= 0 && j.verdict == VERDICT_SAME)
-			r = end_comparison(e, &s, "same", "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s",
-					   100 * j.effect, j.boots, 100 * j.min_effect,
-					   capped(e, &s) ? "; capped: the link was at its limit, which can hide a change" : "");
+			if (r >= 0)
+				r = act_on(e, &s, &j);
+		}
 	}
 	scope_release(&s);
 	return MIN(r, 0);

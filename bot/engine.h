@@ -48,7 +48,8 @@ int engine_build_task(struct engine *e, const struct scope *s, const char *commi
 		      int64_t *ret_id);
 /* Build and n boots of it; returns how many tasks were new. */
 int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit, int n, int priority, int64_t case_id);
-/* Runs of two commits interleaved A B B A ... */
+/* Runs of two commits interleaved A B B A ..., also over several calls; the machine's canary after each pair. Returns how
+ * many tasks of the two were new. */
 int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, const char *b, int n, int priority,
 		      int64_t case_id);
 /* Runs of the points of a matrix in turns, A B C C B A ...; the first waits for the builds of all. */
@@ -59,6 +60,21 @@ int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n
 char *engine_profile_key(const struct scope *s, const char *commit);    /* of the task; new string */
 int engine_profile_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id);
 bool engine_has_active(const struct engine *e, int64_t comparison, int64_t case_id);
+
+/* engine-canary.c: a fixed build of the configuration (machines: canary:), measured after every pair of runs on machines that
+ * are not deterministic. Its own values beside the runs of one side against those beside the other tell whether it was the
+ * machine that changed. */
+struct canary { bool on; struct scope scope; char *commit, *why; };     /* off: why is the reason, NULL: nobody wants one */
+void canary_release(struct canary *k);
+/* 1: it can be measured, or there is none; 0: its build comes first. */
+int engine_canary(struct engine *e, const struct scope *s, int priority, int64_t case_id, struct canary *ret);
+enum canary_state { CANARY_NONE, CANARY_STEADY, CANARY_MOVED, CANARY_MORE };   /* MORE: too few values yet */
+struct canary_verdict { enum canary_state state; size_t n_a, n_b; double effect, p; char text[300]; /* "; canary ..." */ };
+/* Beside runs of base and head since then; effect: the change of the metric that it may explain. */
+int engine_canary_verdict(struct engine *e, const struct scope *s, const char *metric, const char *base, const char *head,
+			  usec_t since, double effect, struct canary_verdict *ret);
+/* Its machine is suspect from now on, until 'machine resume'. */
+int engine_flag_machine(struct engine *e, const struct scope *s, const char *what);
 
 /* One value per boot (runs of a boot averaged), oldest boot first, of boots started at or after since. */
 struct boots { size_t n; double *value; double *when; };

@@ -17,6 +17,7 @@ static const struct field COMPARISON_FIELDS[] = {
 	Q(reason, FT_TEXT),
 	Q(created, FT_NOW),
 	Q(ended, FT_INT0),
+	Q(disturbed, FT_INT),
 };
 ENTITY(COMPARISON, "comparison", "comparison", db_comparison);
 
@@ -89,6 +90,13 @@ int store_comparison_end(struct store *s, int64_t id, const char *state, const c
 	int r = db_exec(s, "UPDATE comparison SET state = ?1, reason = ?2, ended = CASE ?1 WHEN 'open' THEN NULL ELSE ?3 END "
 			   "WHERE id = ?4",
 			TEXT(state), TEXT(reason), INT(now_usec()), INT(id));
+
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no comparison %" PRId64 " in the database", id);
+}
+
+int store_comparison_again(struct store *s, int64_t id)
+{
+	int r = db_exec(s, "UPDATE comparison SET created = ?, disturbed = disturbed + 1 WHERE id = ?", INT(now_usec()), INT(id));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no comparison %" PRId64 " in the database", id);
 }

@@ -159,9 +159,11 @@ CREATE TABLE comparison (
 	job TEXT NOT NULL REFERENCES job,
 	machine INTEGER NOT NULL REFERENCES machine,
 	epoch TEXT NOT NULL DEFAULT '',                 -- configuration and toolchain it was asked under
-	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'different', 'broken', 'cancelled')),
+	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'different', 'broken', 'cancelled',
+								       'disturbed')),
 	reason TEXT,
-	created INTEGER NOT NULL, ended INTEGER,
+	created INTEGER NOT NULL, ended INTEGER,        -- only boots since created count
+	disturbed INTEGER NOT NULL DEFAULT 0,           -- rounds that the machine's canary spoilt
 	UNIQUE (tree, base, head, kconfig, job, machine, epoch)
 ) STRICT;
 

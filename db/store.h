@@ -170,13 +170,14 @@ int store_reach(struct store *s, int64_t profile, const char *function, struct d
 /* ---- comparisons, cases ---- */
 struct db_comparison {
 	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *epoch, *state, *reason;
-	usec_t created, ended;
+	usec_t created, ended; int64_t disturbed;
 };
 void db_comparison_release(struct db_comparison *c);
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id); /* existing: its id, unchanged */
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
 int store_comparisons(struct store *s, const char *state_or_null, struct db_comparison **ret, size_t *ret_n);
 int store_comparison_end(struct store *s, int64_t id, const char *state, const char *reason);
+int store_comparison_again(struct store *s, int64_t id);        /* created: now, disturbed: one more */
 
 struct db_case {
 	int64_t id, comparison, part, boots, builds; char *metric, *state, *culprit, *proof, *candidates, *note;

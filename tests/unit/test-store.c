@@ -305,6 +305,11 @@ static void test_cases(void)
 	store_comparison_by_id(s, q, &cmp);
 	ok(streq(cmp.state, "different") && streq(cmp.reason, NASTY) && cmp.ended && streq(cmp.branch, ""), "is unchanged");
 	db_comparison_release(&cmp);
+	is_int(store_comparison_again(s, q), 0, "measured afresh");
+	store_comparison_by_id(s, q, &cmp);
+	ok(cmp.disturbed == 1 && cmp.created >= cmp.ended, "is counted, and only new boots hold");
+	db_comparison_release(&cmp);
+	is_int(store_comparison_again(s, q + 1000), -ENOENT, "no such comparison");
 	is_int(store_comparisons(s, "open", &cs, &n), 0, "open ones");
 	is_int(n, 0, "none");
 	free(cs);
