@@ -2,6 +2,7 @@
 /* The main job on this machine, start to finish: a tree with one planted slowdown, the daemon, the report. */
 #include "bot/ask.h"
 #include "bot/daemon.h"
+#include "bot/demo-job.h"
 #include "bot/work.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -17,7 +18,8 @@ struct demo {
 	struct ctx *c;
 	int64_t seed;
 	bool local, terminal;
-	const char *job;
+	const char *job, *machine;
+	struct demo_job what;
 	char *dir, *etc, *repo, *log;           /* folders and the daemon's log */
 	char *base, *head, *culprit, *culprit_name;
 	int64_t commits;
@@ -35,6 +37,7 @@ static void demo_release(struct demo *d)
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
+	free(d->what.job);
 	db_case_release(&d->found);
 }
 
@@ -88,6 +91,7 @@ static int make_tree(struct demo *d)
 	_cleanup_free_ char *script = xasprintf("%s/tests/demo/%s", fs_data_dir(), d->local ? "make-local-tree.sh" : "make-tree.sh");
 	_cleanup_free_ char *seed = xasprintf("%" PRId64, d->seed), *n = xasprintf("%d", LOCAL_COMMITS);
 	_cleanup_free_ char *cache = xasprintf("KPB_CACHE=%s", d->c->config.cache_dir), *line = NULL;
+	_cleanup_free_ char *slows = xasprintf("KPB_DEMO_FOR=%s", d->local ? "" : d->what.slows);
 	const char *argv[] = {script, seed, d->repo, d->local ? n : NULL, NULL};
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	int e;
@@ -98,7 +102,7 @@ static int make_tree(struct demo *d)
 		return err_set(-ENOENT, "'%s' is missing: the demo runs from the source tree", script);
 	say(d, "making a git tree of %s with a planted slowdown (seed %" PRId64 ")",
 	    d->local ? "a small program" : "Debian's linux-source-6.1", d->seed);
-	e = proc_run(&(struct proc_spec){.argv = argv, .env_add = ARGV(cache), .timeout_s = 900}, &r);
+	e = proc_run(&(struct proc_spec){.argv = argv, .env_add = ARGV(cache, slows), .timeout_s = 900}, &r);
 	if (e >= 0 && r.status) {
 		line = last_line(buf_str(&r.err));
 		e = err_set(-EIO, "the demo tree cannot be made: %s", line);
@@ -139,7 +143,7 @@ static int write_config(struct demo *d)
 		buf_adds(&b, "    program: true\n    build_command: make\n    artefact: bench\n    machine: local\n"
 			     "    jobs: [local-bench]\n");
 	else
-		buf_addf(&b, "    kconfig: vm-min\n    machine: qemu-icount\n    jobs: [%s]\n", d->job);
+		buf_addf(&b, "    kconfig: %s\n    machine: %s\n    jobs: [%s]\n", d->what.kconfig, d->machine, d->what.job);
 	r = fs_write_atomic(path, b.s, b.len);
 	if (r >= 0 && d->local) {
 		_cleanup_free_ char *from = xasprintf("%s/tests/demo/local-bench.yaml", fs_data_dir());
@@ -279,12 +283,16 @@ static int demo_over(struct demo *d)
 	struct db_case *cases = NULL;
 	size_t n = 0, n_cases = 0;
 	int over = 0;
+	bool open = false;
 
 	if (store_comparisons(d->c->store, NULL, &cmp, &n) < 0 || store_cases(d->c->store, NULL, &cases, &n_cases) < 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
-		if (streq(cmp[i].head, d->head) && streq(cmp[i].base, d->base))
-			over = streq(cmp[i].state, "open") ? 0 : 1;
+		if (streq(cmp[i].head, d->head) && streq(cmp[i].base, d->base)) {
+			over = 1;
+			open |= streq(cmp[i].state, "open");
+		}
+	over = over && !open;
 	for (size_t i = 0; i < n_cases; i++) {
 		for (size_t k = 0; k < ARRAY_SIZE(live); k++)
 			if (streq(cases[i].state, live[k]))
@@ -466,14 +474,24 @@ static int demo(struct demo *d, bool fresh)
 	return r < 0 ? r : finish(d);
 }
 
+static int choose_job(struct demo *d)
+{
+	const struct machine *m = config_machine(&d->c->config, d->machine);
+
+	if (!m || (strcmp(d->machine, "qemu") && strcmp(d->machine, "qemu-icount")))
+		return err_set(-ENOENT, "--machine '%s': the demo runs on qemu-icount or on qemu", d->machine);
+	return demo_job(d->job, m, d->c->config.dir, &d->what);
+}
+
 static int run_demo(int argc, char **argv, struct ctx *c)
 {
-	struct demo d = {.c = c, .seed = 1, .job = "stress-ng-sockfd-quick", .start = mono_usec()};
+	struct demo d = {.c = c, .seed = 1, .job = "stress-ng-sockfd", .machine = "qemu-icount", .start = mono_usec()};
 	bool fresh = false;
 	const struct opt opts[] = {
 		OPT_INT('s', "seed", "N", &d.seed, "which slowdown is planted, and where (default 1)"),
 		OPT_FLAG('l', "local", &d.local, "a small user-space program instead of a kernel: under a minute"),
-		OPT_TEXT('j', "job", "JOB", &d.job, "job that measures it (default stress-ng-sockfd-quick)"),
+		OPT_TEXT('j', "job", "JOB", &d.job, "job that measures it, which decides what is slowed (default stress-ng-sockfd)"),
+		OPT_TEXT('m', "machine", "NAME", &d.machine, "machine that runs it (default qemu-icount)"),
 		OPT_FLAG(0, "fresh", &fresh, "forget finished builds and start over"),
 		OPT_END,
 	};
@@ -483,12 +501,16 @@ static int run_demo(int argc, char **argv, struct ctx *c)
 		return r;
 	if (argc)
 		return verb_usage(c, "'%s': demo takes no operands", argv[0]);
+	r = d.local ? 0 : choose_job(&d);
+	if (r < 0)
+		return verb_fail(c, r);
 	if (d.seed < 0 || d.seed > 999999999)
 		return verb_usage(c, "--seed must lie between 0 and 999999999");
 	err = dup(2);
 	d.out = c->json ? fdopen(err, "w") : stdout;
 	d.terminal = isatty(fileno(d.out)) && !getenv("NO_COLOR");
-	d.dir = xasprintf("%s/demo/%s-%" PRId64, c->config.cache_dir, d.local ? "local" : "kernel", d.seed);
+	d.dir = d.local ? xasprintf("%s/demo/local-%" PRId64, c->config.cache_dir, d.seed)
+			: xasprintf("%s/demo/%s-%s-%" PRId64, c->config.cache_dir, d.what.job, d.machine, d.seed);
 	d.etc = xasprintf("%s/etc", d.dir);
 	d.repo = xasprintf("%s/tree.git", d.dir);
 	r = demo(&d, fresh);
@@ -502,11 +524,12 @@ static int run_demo(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_demo = {
 	.name = "demo",
-	.usage = "[--seed N] [--local] [--job JOB] [--fresh] [--json]",
+	.usage = "[--seed N] [--local] [--job JOB] [--machine NAME] [--fresh] [--json]",
 	.summary = "the main job on this machine, start to finish",
-	.text = "Makes a git tree from Debian's linux-source-6.1 with a day of commits on top, one of which slows the passing of\n"
-		"file descriptors over unix sockets; then watches, builds, boots, measures, bisects, proves and writes the report\n"
-		"to an mbox file. Ctrl-C at any moment, then the same command again, goes on where it was. Everything lies below\n"
+	.text = "Makes a git tree from Debian's linux-source-6.1 with a day of commits on top, one of which slows what the job\n"
+		"measures: passing file descriptors over unix sockets (stress-ng-sockfd), XDP (xdp-bench-*), receive packet\n"
+		"steering (udp-sink-rps) or TCP (neper-tcp_*). Then watches, builds, boots, measures, bisects, proves and writes\n"
+		"the report to an mbox file. On qemu-icount it takes the short form of the job, JOB-quick, where there is one. Ctrl-C at any moment, then the same command again, goes on where it was. Everything lies below\n"
 		"the cache folder. Exit 1 when the planted commit was not the one found.",
 	.run = run_demo,
 };

@@ -3,6 +3,7 @@
 # commit, then a day of net-next out of our patches. SEED decides on the culprit, its place, and the choice and order of
 # the others. The same seed and source give the same ids.
 #
+# KPB_DEMO_FOR  what the culprit slows: nothing (stress-ng sockfd), or redirect-cpu, redirect, veth, rps, tcp as in series
 # KPB_CACHE   folder that keeps the repository with the first commit (demo-base.git); DIR then borrows its objects, so
 #             both must stay where they are. Without it DIR stands alone.
 #
@@ -133,7 +134,8 @@ quoted_list() {
 	done
 }
 
-plan=$(awk -v seed="$seed" -f "$here/plan.awk" "$here/series")
+plan=$(awk -v seed="$seed" -v for_="${KPB_DEMO_FOR:-}" -f "$here/plan.awk" "$here/series") ||
+	die "KPB_DEMO_FOR is \"${KPB_DEMO_FOR:-}\": there is no culprit of that kind in $here/series"
 side_patches=() side_ids=() unbuildable=() commits=0 building=yes
 while read -r line kind name; do
 	case $kind in

@@ -15,7 +15,7 @@ mkdir -p "$1"
 work=$(cd "$1" && pwd)
 shift
 src=$work/linux-source-6.1 obj=$work/o
-innocent() { awk '!/^#/ && $1 != "culprit" { print $2 }' "$here/series"; }
+innocent() { awk '!/^#/ && $1 !~ /^culprit/ { print $2 }' "$here/series"; }
 names=("$@")
 [[ $# -gt 0 ]] || mapfile -t names < <(awk '$1 == "culprit" { print $2 }' "$here/series")
 

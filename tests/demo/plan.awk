@@ -1,4 +1,4 @@
-# plan.awk -v seed=N series: the commits of the demo tree for a seed, in the order they are made, one a line:
+# plan.awk -v seed=N [-v for_=WHAT] series: the commits of the demo tree for a seed, in the order they are made, one a line:
 # "LINE KIND NAME" with LINE main or side; "main fork -" where the side branch starts, "main merge -" where it ends.
 # Rules: the culprit and both ends of the side branch lie outside of the stretch that does not build, so that the
 # culprit and its parent can always be built and measured.
@@ -53,7 +53,11 @@ END {
 	for (i = 0; i < 20; i++)
 		below(1)
 
-	culprit = pool["culprit", below(count["culprit"]) + 1]
+	kind = for_ == "" ? "culprit" : "culprit-" for_
+	if (!count[kind])
+		exit 1
+	culprit = pool[kind, below(count[kind]) + 1]
+	sub(/^[^ ]*/, "culprit", culprit)
 	on_side = below(2)
 
 	for (i = 1; i <= count["side"]; i++)

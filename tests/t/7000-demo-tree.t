@@ -98,7 +98,7 @@ ok "plan: each culprit has its turn within 40 seeds" is \
 ok "plan: culprits on the main line and on the side branch" is \
 	"$(awk '$2 == "culprit" { print $1 }' "$tmp/plans" | sort -u | tr '\n' ' ')" "main side "
 ok "plan: every patch is in the series" is \
-	"$(cd "$demo" && ls patches culprits | sed -n 's/\.patch$//p' | sort)" "$(awk '!/^#/ { print $2 }' "$demo/series" | sort)"
+	"$(cd "$demo" && ls patches culprits | sed -n 's/\.patch$//p' | sort)" "$(awk '!/^#/ { print $2 }' "$demo/series" | sort -u)"
 
 if [[ ! -r $source ]]; then
 	n=$((n + 1))
@@ -125,6 +125,17 @@ ok "a commit for another architecture only" changes_only "$tmp/k1" "$(fact "$tmp
 ok "the culprit touches the passing of descriptors" changes_only "$tmp/k3" "$(fact "$tmp/k3" culprit)" '^net/(unix/|core/scm\.c)'
 ok "the fix names the commit it fixes" is "$(git -C "$tmp/k1" log --format=%B main | sed -n 's/^Fixes: \([0-9a-f]*\) .*/\1/p')" \
 	"$(fact "$tmp/k1" unbuildable | cut -c 1-12)"
+
+for what in redirect-cpu redirect veth rps tcp; do
+	names=$(awk -v kind="culprit-$what" '$1 == kind { print $2 }' "$demo/series" | sort | tr '\n' ' ')
+	ok "$what: each culprit has its turn" is "$(for seed in $(seq 20); do
+		awk -v seed="$seed" -v for_="$what" -f "$demo/plan.awk" "$demo/series"; done | awk '$2 == "culprit" { print $3 }' |
+		sort -u | tr '\n' ' ')" "$names"
+	KPB_DEMO_FOR=$what "$demo/make-tree.sh" 2 "$tmp/$what" "$source" > /dev/null 2> "$tmp/log" || sed 's/^/# /' "$tmp/log"
+	check_tree "$tmp/$what" "$what"
+	ok "$what: the culprit is one of them" is "$(case " $names" in *" $(fact "$tmp/$what" culprit_name) "*) echo yes ;; esac)" yes
+done
+ok "what nothing slows is refused" is "$(KPB_DEMO_FOR=disk "$demo/make-tree.sh" 2 "$tmp/disk" "$source" > /dev/null 2>&1; echo $?)" 1
 
 # Each order of 40 seeds, on the main line as it is after the merge. Only the files which patches touch are needed.
 export GIT_DIR=$tmp/orders.git GIT_INDEX_FILE=$tmp/index
@@ -154,7 +165,7 @@ any_culprit_applies() { # to the state with all innocent patches, whatever the s
 	local f
 	for f in "$demo"/culprits/*.patch; do
 		cp "$tmp/index.base" "$tmp/index"
-		git apply --cached $(awk -v d="$demo/patches/" '!/^#/ && $1 != "culprit" { print d $2 ".patch" }' "$demo/series") "$f" ||
+		git apply --cached $(awk -v d="$demo/patches/" '!/^#/ && $1 !~ /^culprit/ { print d $2 ".patch" }' "$demo/series") "$f" ||
 			return 1
 	done
 }

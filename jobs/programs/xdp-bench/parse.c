@@ -16,7 +16,7 @@ struct output {
 	struct xdp_lines x;
 	struct xdp_counters k;
 	char role[16], rx_driver[32], gen_driver[32], attached[16], last_error[300];
-	double status, speed, rx_cpu, gen_cpu, threads, attached_at, begin, end; /* NAN: not told */
+	double status, speed, rx_cpu, gen_cpu, threads, cpus, attached_at, begin, end; /* NAN: not told; cpus: online */
 	size_t asked;                   /* seconds that the job wants */
 	bool ended, chat;               /* chat: last_error is a library's */
 };
@@ -54,6 +54,8 @@ static void read_fact(struct output *o, char *line)
 		return;
 	if (!strcmp(w[1], "role:"))
 		metric_word(o->role, sizeof(o->role), w[2]);
+	if (!strcmp(w[1], "cpus:"))
+		o->cpus = fact_number(w, n, "cpus:");
 	if (!strcmp(w[1], "receiver:")) {
 		metric_word(o->rx_driver, sizeof(o->rx_driver), fact(w, n, "driver"));
 		metric_word(o->attached, sizeof(o->attached), fact(w, n, "mode"));
@@ -233,6 +235,8 @@ static void check_placement(struct parse_ctx *c, const struct output *o)
 	}
 	if (rx < 0)
 		check_say(c, "placement", CHECK_UNKNOWN, "xdp-bench printed no rates by CPU%s%s", t.len ? "; " : "", buf_str(&t));
+	else if (o->cpus == 1)
+		check_say(c, "placement", CHECK_UNKNOWN, "%s: this machine has no other, all take turns", buf_str(&t));
 	else if (same > 0.01 * all)
 		check_say(c, "placement", CHECK_FAIL, "%.0f%% of the packets went to the CPU that received them; %s", 100 * same / all,
 			  buf_str(&t));
@@ -300,6 +304,16 @@ static int generator_only(struct parse_ctx *c, const struct output *o)
 	return 0;
 }
 
+/* Where time is a count of instructions and the one CPU never idles, a packet's share of it is what it takes all the way:
+ * generator, receiver and what follows. */
+static void add_icount(struct parse_ctx *c, const struct output *o)
+{
+	double soft, busy = o->k.cpus ? cpu_busy(o->k.cpus, 0, &soft) : NAN, rx = xdp_mean(&o->x, X_RX);
+
+	if (c->facts->icount_ns_per_insn > 0 && o->cpus == 1 && busy >= 1 && rx > 0)
+		metric_set_add(c->out, "icount.instructions_per_op", 1e9 / c->facts->icount_ns_per_insn / rx, "insns", -1, true);
+}
+
 static double seconds_of(const struct parse_ctx *c, const struct program_def *d, const char *key)
 {
 	double v = 0;
@@ -324,6 +338,7 @@ static int judge(struct parse_ctx *c, struct output *o, const struct program_def
 	(void)number(job_value(c->job, d, "pkt_size"), &frame);
 	xdp_add_metrics(c, &o->x);
 	xdp_add_counters(c, &o->k);
+	add_icount(c, o);
 	check_all(c, o, frame);
 	return 0;
 }
@@ -335,7 +350,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	int r = program_def_get("xdp-bench", &d);
 
 	if (r == 0) {
-		o->status = o->speed = o->rx_cpu = o->gen_cpu = o->threads = o->attached_at = o->begin = o->end = NAN;
+		o->status = o->speed = o->rx_cpu = o->gen_cpu = o->threads = o->cpus = o->attached_at = o->begin = o->end = NAN;
 		o->x.skip = (size_t)seconds_of(c, d, "warmup");
 		o->x.want = o->asked = (size_t)seconds_of(c, d, "runtime");
 		read_all(o, text, len);

@@ -128,7 +128,8 @@ xdp_devices() {
 	fi
 }
 
-# Each one gets a CPU of its own where there are enough: first those that send, then receiving, then redirect-cpu's.
+# Each one gets a CPU of its own where there are enough: first those that send, then receiving, then redirect-cpu's. On a
+# machine of one CPU (qemu-icount) all take turns on it.
 xdp_cpus() {
 	xdp_online=$(online_cpus)
 	xdp_threads=$(cpu_part "$threads")
@@ -146,6 +147,7 @@ xdp_cpus() {
 	if [ "$cpu" = auto ]; then
 		cpu=$xdp_free
 		[ "$cpu" != "$rx_cpu" ] || cpu=$((cpu + 1))
+		[ "$xdp_online" != 1 ] || cpu=0
 	fi
 	[ "$xdp_remote" = 1 ] || cpu=none
 	for xdp_cpu in $((gen_cpu + xdp_threads - 1)) $(echo "$rx_cpu+$cpu" | tr + ' '); do
@@ -428,6 +430,7 @@ xdp_facts() {
 	echo "# cmd: xdp-bench $xdp_command"
 	echo "# version: $xdp_version"
 	echo "# role: $role"
+	echo "# cpus: $xdp_online"
 	[ "$role" = generator ] ||
 		echo "# receiver: $xdp_rx driver $(xdp_driver "$xdp_rx") speed $(cat "/sys/class/net/$xdp_rx/speed" 2>/dev/null) mode $xdp_attached cpu $rx_cpu remote $cpu"
 	[ "$role" = receiver ] ||

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* demo-job.h - which slowdown the demo plants for a job, and with what the tree is built. Private to bot/cmd-demo.c. */
+#ifndef KPB_BOT_DEMO_JOB_H
+#define KPB_BOT_DEMO_JOB_H
+#include "kernels/machine.h"
+
+struct demo_job {
+	char *job;              /* file name of the job that is run: on a deterministic machine JOB-quick where there is one */
+	const char *slows;      /* KPB_DEMO_FOR of tests/demo/make-tree.sh; "" for stress-ng sockfd */
+	const char *kconfig;
+};
+/* Errors: -ENOENT no such job, -ENOTSUP nothing is planted for its program. */
+int demo_job(const char *job, const struct machine *m, const char *extra_dir, struct demo_job *ret);
+#endif
