@@ -79,7 +79,7 @@ unit: $(UNIT)
 -include $(OBJ:.o=.d)
 
 # ---- targets for people (make help prints the "#:" lines) ----
-#: demo            a real kernel regression found and mailed, on this machine (SEED=n, FRESH=1, LOCAL=1)
+#: demo            a real kernel regression found and mailed, on this machine (SEED=n, JOB=name, FRESH=1, LOCAL=1)
 #: check           install what the tests need, build, run all tests
 #: deps            only install what is missing from Debian (as root, or with sudo)
 #: all             build build/kperfbot and the guest agent
@@ -108,7 +108,7 @@ deps-check: deps
 SEED ?= 1
 demo: deps
 	@$(MAKE) --no-print-directory all
-	@$(BUILD)/kperfbot demo --seed $(SEED) $(if $(FRESH),--fresh) $(if $(LOCAL),--local) $(if $(JSON),--json)
+	@$(BUILD)/kperfbot demo --seed $(SEED) $(if $(JOB),--job $(JOB)) $(if $(FRESH),--fresh) $(if $(LOCAL),--local) $(if $(JSON),--json)
 .PHONY: demo
 
 TESTS := $(sort $(wildcard tests/t/*.t))

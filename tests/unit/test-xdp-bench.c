@@ -19,9 +19,10 @@ static void run_release(struct run *p)
 }
 #define RUN _cleanup_(run_release) struct run
 
+static struct run_facts facts = {.nr_cpu = 2};
+
 static void parse_text(struct run *p, const char *mode, int warmup, int seconds, const char *more, const char *text, size_t len)
 {
-	static const struct run_facts facts = {.nr_cpu = 2};
 	_cleanup_free_ char *job = xasprintf("warmup: %ds\nruntime: %ds\nmonitors: []\nxdp-bench: {mode: %s%s}\n", warmup, seconds, mode,
 					     more ? more : "");
 
@@ -204,6 +205,24 @@ static void test_guest(void)
 		printf("# %s: %s: %s\n", p.k.v[i].name, p.k.v[i].verdict, p.k.v[i].evidence);
 }
 
+/* qemu-icount: all on one CPU, and time is instructions, 8 ns each. */
+static void test_one_cpu(void)
+{
+	const struct metric_value *v;
+	RUN p;
+
+	facts = (struct run_facts){.nr_cpu = 1, .icount_ns_per_insn = 8};
+	parse(&p, "redirect-cpu", 2, 3, "one-cpu-redirect-cpu.txt", "", "");
+	facts = (struct run_facts){.nr_cpu = 2};
+	is_int(p.r, 0, "one CPU%s%s", p.c.cause ? ": " : "", p.c.cause ? p.c.cause : "");
+	is_near(value(&p, "rx_pps"), (15752 + 15752 + 15754) / 3.0, 1e-6, "its rate");
+	v = metric_set_get(&p.m, "icount.instructions_per_op");
+	is_near(v ? v->value : NAN, 125e6 / ((15752 + 15752 + 15754) / 3.0), 1e-6, "is the inverse of a packet's instructions");
+	ok(v && v->kpi, "a KPI");
+	is_str(verdict(&p, "placement"), "unknown", "no CPUs to part");
+	is_str(p.c.verdict, "ok", "which is no reason not to trust it");
+}
+
 /* Cut off anywhere it is no number. */
 static void test_cut(void)
 {
@@ -290,6 +309,7 @@ int main(void)
 	test_refused();
 	test_checks();
 	test_guest();
+	test_one_cpu();
 	test_cut();
 	test_mail_form();
 	test_generator_role();
