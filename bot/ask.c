@@ -192,9 +192,14 @@ int ask_machine(struct ctx *c, const char *name)
 
 int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret)
 {
+	_cleanup_strv_ struct strv words = {0};
 	struct job_list l = {0};
-	int r = job_load(name, c->config.dir, overrides, &l);
+	int r;
 
+	if (overrides)
+		strv_addv(&words, overrides);
+	strv_add(&words, "patches="); /* the commits asked for say what is measured */
+	r = job_load(name, c->config.dir, (const char *const *)words.v, &l);
 	if (r >= 0 && l.n != 1)
 		r = err_set(-EINVAL, "job '%s' has %zu points; choose one: 'kperfbot job expand %s' lists them, key=value narrows",
 			    name, l.n, name);

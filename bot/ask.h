@@ -16,7 +16,8 @@ void asked_release(struct asked *a);
  * REV+SERIES, the patched commit that was made of it. */
 int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret);
 /* For verbs that only read: a commit by 6 or more digits of its id in the database, or by a revision of a tree's mirror
- * (branch, tag, HEAD~3, abbreviated id, REV+SERIES): of tree, of NAME in "NAME:REV", or of the only tree; either with "+SERIES". Changes and fetches nothing. */
+ * (branch, tag, HEAD~3, abbreviated id): of tree, of NAME in "NAME:REV", or of the only tree; either with "+SERIES".
+ * Changes and fetches nothing. */
 int ask_revision(struct ctx *c, const char *tree_or_null, const char *text, char **ret_oid);
 /* 0 where work for that machine would be done; else why not. */
 int ask_machine(struct ctx *c, const char *name);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/ask.h"
+#include "bot/compare-columns.h"
 #include "bot/compare-view.h"
 #include "bot/profile.h"
 #include "bot/verb.h"
@@ -8,95 +8,56 @@
 
 extern const struct verb verb_compare;
 
+enum { COLUMNS_MAX = 26 };      /* A to Z */
+
 struct options {
-	bool all, changed, runs, lkp, table, profile;
-	const char *rule, *tree, *kconfig, *job, *machine;
-	struct strv metric;
+	bool all, changed, runs, averages, lkp, table, profile;
+	const char *rule, *tree, *kconfig, *job, *machine, *matrix;
+	struct strv metric, patches;
 	double fdr, confidence, min_effect;
 	int64_t history, rows;
 };
 
 /* ---- from the database ---- */
 
-struct choice { struct db_measured *m; size_t n; };     /* of one commit */
-
-static bool same_place(const struct db_measured *a, const struct db_measured *b)
-{
-	return streq(a->tree, b->tree) && streq(a->kconfig, b->kconfig) && streq(a->job, b->job) &&
-	       streq(a->tbox_group, b->tbox_group);
-}
-
-static bool asked_for(const struct options *o, const struct db_measured *m)
-{
-	return (!o->tree || streq(o->tree, m->tree)) && (!o->kconfig || streq(o->kconfig, m->kconfig)) &&
-	       (!o->job || streq(o->job, m->job) || streq(o->job, m->job_name)) &&
-	       (!o->machine || streq(o->machine, m->tbox_group));
-}
-
-static const struct db_measured *find_place(const struct choice *c, const struct db_measured *like)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (c->m[i].runs && same_place(&c->m[i], like))
-			return &c->m[i];
-	return NULL;
-}
-
-/* The one combination of tree, kconfig, job and machine in which all commits were measured. */
-static int choose(const struct options *o, const struct choice *c, size_t n, char *const *oid, const struct db_measured **ret)
-{
-	_cleanup_buf_ struct buf list = {0};
-	size_t found = 0;
-
-	for (size_t i = 0; i < c[0].n; i++) {
-		const struct db_measured *m = &c[0].m[i];
-		bool everywhere = m->runs && asked_for(o, m);
-
-		for (size_t k = 1; k < n && everywhere; k++)
-			everywhere = find_place(&c[k], m) != NULL;
-		if (!everywhere)
-			continue;
-		if (!found++)
-			*ret = m;
-		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", m->tree, m->kconfig, m->job, m->tbox_group,
-			 m->job_name);
-	}
-	if (found == 1)
-		return 0;
-	if (found)
-		return err_set(-EINVAL, "these commits were measured in %zu ways, choose one:%s", found, list.s);
-	for (size_t k = 0; k < n; k++)
-		if (!c[k].n)
-			return err_set(-ENOENT, "commit '%.12s' has no runs yet; 'kperfbot run' makes some", oid[k]);
-	return err_set(-ENOENT, "these commits were never measured with the same job on the same machine%s",
-		       o->tree || o->job || o->machine || o->kconfig ? " that fits the options" : "");
-}
-
 /* The spread that each metric had in earlier builds, as its prior: what the last builds say, counted half (spreads
  * drift) and as at most 30 degrees of freedom. */
-static int add_history(struct ctx *c, const struct options *o, const struct db_measured *place, const int64_t *own,
-		       struct dataset *d)
+static int add_builds(struct ctx *c, const struct options *o, const struct columns *col, const struct db_measured *place,
+		      struct dataset_history *h)
 {
 	_cleanup_free_ int64_t *build = NULL;
-	struct dataset_history h = {0};
 	size_t n = 0;
-	int r = 0;
+	int r = store_recent_builds(c->store, place->job, place->tbox_group, (size_t)o->history + col->n, &build, &n);
 
-	if (o->history <= 0)
-		return 0;
-	r = store_recent_builds(c->store, place->job, place->tbox_group, (size_t)o->history + d->n_builds, &build, &n);
 	for (size_t i = 0, used = 0; r >= 0 && i < n && used < (size_t)o->history; i++) {
 		struct matrix m = {0};
 		bool is_own = false;
 
-		for (size_t b = 0; b < d->n_builds; b++)
-			is_own = is_own || own[b] == build[i];
+		for (size_t k = 0; k < col->n; k++)
+			is_own = is_own || col->v[k].at->build == build[i];
 		if (is_own)
 			continue;
 		used++;
 		r = store_matrix(c->store, build[i], place->job, place->tbox_group, &m);
 		if (r >= 0)
-			dataset_history_add(&h, &m);
+			dataset_history_add(h, &m);
 		matrix_release(&m);
+	}
+	return r;
+}
+
+static int add_history(struct ctx *c, const struct options *o, const struct columns *col, struct dataset *d)
+{
+	struct dataset_history h = {0};
+	int r = 0;
+
+	for (size_t k = 0; r >= 0 && k < col->n && o->history > 0; k++) {
+		bool seen = false;
+
+		for (size_t i = 0; i < k; i++)
+			seen = seen || streq(col->v[i].at->job, col->v[k].at->job);
+		if (!seen)
+			r = add_builds(c, o, col, col->v[k].at, &h);
 	}
 	if (r >= 0)
 		dataset_history_apply(&h, d);
@@ -105,20 +66,21 @@ static int add_history(struct ctx *c, const struct options *o, const struct db_m
 }
 
 /* Runs that failed a check are left out already; a link at its limit is not, but may hide a change. */
-static int add_validity(struct ctx *c, const struct db_measured *place, int64_t build, const char *oid, struct view *v)
+static int add_validity(struct ctx *c, const struct column *col, struct view *v)
 {
+	_cleanup_free_ char *who = col->label ? xstrdup(col->label) : xasprintf("%.12s", col->commit);
 	struct db_check *list = NULL;
 	size_t n = 0;
-	int r = store_checks(c->store, build, place->job, place->tbox_group, &list, &n);
+	int r = store_checks(c->store, col->at->build, col->at->job, col->at->tbox_group, &list, &n);
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		const struct db_check *k = &list[i];
 
 		if (k->fail)
-			strv_addf(&v->validity, "%.12s: %s failed in %" PRId64 " of %" PRId64 " runs, which are left out: %s", oid, k->name,
+			strv_addf(&v->validity, "%s: %s failed in %" PRId64 " of %" PRId64 " runs, which are left out: %s", who, k->name,
 				  k->fail, k->pass + k->fail + k->unknown, k->evidence);
 		else if (k->unknown && startswith(k->evidence, CHECK_CAPPED))
-			strv_addf(&v->validity, "%.12s: %s capped in %" PRId64 " of %" PRId64 " runs, 'same' may hide a change: %s", oid,
+			strv_addf(&v->validity, "%s: %s capped in %" PRId64 " of %" PRId64 " runs, 'same' may hide a change: %s", who,
 				  k->name, k->unknown, k->pass + k->unknown, k->evidence);
 	}
 	DB_LIST_RELEASE(list, n, db_check_release);
@@ -126,72 +88,68 @@ static int add_validity(struct ctx *c, const struct db_measured *place, int64_t 
 }
 
 /* What the engine found about the machine when it asked the same question. */
-static int add_disturbed(struct ctx *c, char *const *oid, size_t n, struct view *v)
+static int add_disturbed(struct ctx *c, const struct columns *col, struct view *v)
 {
 	struct db_comparison *list = NULL;
 	size_t n_list = 0;
 	int r = store_comparisons(c->store, "disturbed", &list, &n_list);
 
 	for (size_t i = 0; r >= 0 && i < n_list; i++)
-		for (size_t k = 1; k < n; k++)
-			if (streq(list[i].base, oid[0]) && streq(list[i].head, oid[k]))
-				strv_addf(&v->validity, "%.12s..%.12s: undecided: %s", oid[0], oid[k], list[i].reason);
+		for (size_t k = 1; k < col->n; k++)
+			if (streq(list[i].base, col->v[0].commit) && streq(list[i].head, col->v[k].commit))
+				strv_addf(&v->validity, "%.12s..%.12s: undecided: %s", list[i].base, list[i].head, list[i].reason);
 	DB_LIST_RELEASE(list, n_list, db_comparison_release);
 	return r;
 }
 
-static int load_place(struct ctx *c, const struct options *o, const struct choice *choice, char *const *oid, size_t n,
-		      struct dataset *d, struct view *v)
+/* A series' last patch says little of the whole. */
+static char *subject_of(struct ctx *c, const struct column *col)
 {
-	_cleanup_free_ int64_t *own = xcalloc(n, sizeof(*own));
-	const struct db_measured *place = NULL;
-	int r = choose(o, choice, n, oid, &place);
+	const struct db_patched *p = &col->patches;
 
-	for (size_t k = 0; r >= 0 && k < n; k++) {
+	if (!p->commit)
+		return view_subject(&c->config, col->at->tree, col->commit);
+	return xasprintf("%s, %" PRId64 " %s on %.12s", p->name, p->patches, p->patches == 1 ? "patch" : "patches", p->base);
+}
+
+static int load_columns(struct ctx *c, const struct options *o, const struct columns *col, struct dataset *d, struct view *v)
+{
+	int r = 0;
+
+	for (size_t k = 0; r >= 0 && k < col->n; k++) {
+		const struct column *x = &col->v[k];
+		_cleanup_free_ char *subject = subject_of(c, x);
 		struct matrix m = {0};
 
-		own[k] = find_place(&choice[k], place)->build;
-		r = store_matrix(c->store, own[k], place->job, place->tbox_group, &m);
-		if (r >= 0) {
-			_cleanup_free_ char *subject = view_subject(&c->config, place->tree, oid[k]);
-
-			r = dataset_add_matrix(d, oid[k], subject, &m);
-		}
+		r = store_matrix(c->store, x->at->build, x->at->job, x->at->tbox_group, &m);
 		if (r >= 0)
-			r = add_validity(c, place, own[k], oid[k], v);
+			r = dataset_add_matrix(d, x->commit, subject, &m);
+		if (r >= 0)
+			r = add_validity(c, x, v);
 		matrix_release(&m);
 	}
 	if (r >= 0)
-		r = add_disturbed(c, oid, n, v);
+		r = add_disturbed(c, col, v);
 	if (r >= 0)
 		r = dataset_finish(d, &o->metric);
 	if (r >= 0)
-		r = add_history(c, o, place, own, d);
-	return r < 0 ? r : view_place(c->store, place, v);
+		r = add_history(c, o, col, d);
+	return r < 0 ? r : view_place(c->store, col->v[0].at, v);
 }
 
 static int load_commits(struct ctx *c, const struct options *o, char **arg, size_t n, struct dataset *d, struct view *v)
 {
-	_cleanup_strv_ struct strv oid = {0};
-	struct choice *choice = xcalloc(n, sizeof(*choice));
+	const struct place_filter f = {o->tree, o->kconfig, o->job, o->machine};
+	_cleanup_strv_ struct strv points = {0};
 	int r = ctx_store(c, true);
 
-	for (size_t k = 0; r >= 0 && k < n; k++) {
-		char *full;
-
-		r = ask_revision(c, o->tree, arg[k], &full);
-		if (r < 0)
-			break;
-		strv_add(&oid, full);
-		free(full);
-		r = store_measured(c->store, oid.v[k], &choice[k].m, &choice[k].n);
-	}
+	if (r >= 0 && o->matrix)
+		r = columns_of_matrix(c, &f, o->matrix, &o->patches, arg, n, &points);
+	if (r >= 0 && points.n > COLUMNS_MAX)
+		r = err_set(-EINVAL, "job '%s' has %zu points; compare takes at most %d", o->matrix, points.n, COLUMNS_MAX);
 	if (r >= 0)
-		r = load_place(c, o, choice, oid.v, n, d, v);
-	for (size_t k = 0; k < n; k++)
-		DB_LIST_RELEASE(choice[k].m, choice[k].n, db_measured_release);
-	free(choice);
-	return r;
+		r = columns_find(c, &f, o->matrix ? points.v : arg, o->matrix ? points.n : n, &v->col);
+	return r < 0 ? r : load_columns(c, o, &v->col, d, v);
 }
 
 /* ---- from files ---- */
@@ -213,7 +171,7 @@ static int load(struct ctx *c, const struct options *o, char **arg, size_t n, st
 
 	for (size_t k = 0; k < n; k++)
 		files += is_file(arg[k]);
-	if (files == n)
+	if (files == n && !o->matrix)
 		return load_files(o, arg, n, d);
 	for (size_t k = 0; k < n; k++)
 		if (!is_file(arg[k]) && (files || *arg[k] == '/' || startswith(arg[k], "./") || endswith(arg[k], ".csv")))
@@ -225,10 +183,14 @@ static int load(struct ctx *c, const struct options *o, char **arg, size_t n, st
 
 static int check_options(const struct ctx *c, const struct options *o, int argc)
 {
-	if (argc < 2)
+	if (o->matrix && (argc < 1 || o->profile))
+		return verb_usage(c, "compare --matrix JOB wants one or more commits, and no --profile");
+	if (o->patches.n && !o->matrix)
+		return verb_usage(c, "--patches goes with --matrix; elsewhere write REV+NAME");
+	if (argc < 2 && !o->matrix)
 		return verb_usage(c, "compare needs two or more commits or revisions, or CSV files with the columns metric,run,value");
-	if (argc > 26)
-		return verb_usage(c, "compare takes at most 26 builds");
+	if (argc > COLUMNS_MAX)
+		return verb_usage(c, "compare takes at most %d builds", COLUMNS_MAX);
 	if (!streq(o->rule, "moderated") && !streq(o->rule, "lkp"))
 		return verb_usage(c, "--rule is 'moderated' or 'lkp', not '%s'", o->rule);
 	if (!(o->fdr > 0 && o->fdr < 1) || !(o->confidence > 0 && o->confidence < 1))
@@ -273,6 +235,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 		OPT_FLAG(0, "lkp", &o.lkp, "LKP's text table (the default when not on a terminal)"),
 		OPT_FLAG(0, "table", &o.table, "table with q, effect, interval and n (the default on a terminal)"),
 		OPT_FLAG(0, "runs", &o.runs, "every run, averages and differences, as people mail them"),
+		OPT_FLAG(0, "averages", &o.averages, "the same without the single runs: a line for each build"),
 		OPT_FLAG(0, "profile", &o.profile, "exact instructions per operation by function (see below)"),
 		OPT_INT(0, "rows", "N", &o.rows, "functions shown by --profile (20; --all for all)"),
 		OPT_TEXT(0, "rule", "RULE", &o.rule, "'moderated' t-test, or 'lkp' for the decision of lkp-tests"),
@@ -285,6 +248,8 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "... or with several configurations"),
 		OPT_TEXT('j', "job", "JOB", &o.job, "... or jobs (name or id)"),
 		OPT_TEXT(0, "machine", "GROUP", &o.machine, "... or machines"),
+		OPT_TEXT(0, "matrix", "JOB", &o.matrix, "all points of this job's matrix, as 'run --matrix' measured them"),
+		OPT_LIST(0, "patches", "FILE", &o.patches, "the patch series that were given to 'run --matrix'"),
 		OPT_END,
 	};
 	_cleanup_(dataset_release) struct dataset d = {0};
@@ -297,6 +262,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 		r = check_options(c, &o, argc);
 	if (r >= 0) {
 		strv_release(&o.metric);
+		strv_release(&o.patches);
 		return r;
 	}
 	if (o.profile) {
@@ -305,6 +271,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	}
 	r = load(c, &o, argv, (size_t)argc, &d, &v);
 	strv_release(&o.metric);
+	strv_release(&o.patches);
 	if (r < 0)
 		return verb_fail(c, r);
 	set_min_effects(&c->config.min_effects, &o, &d);
@@ -316,8 +283,8 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	v.r = &res;
 	v.cfg = &cfg;
 	v.all = o.all || ((c->json || c->csv) && !o.changed);
-	if (o.runs)
-		r = view_runs(&v, ctx_form(c), stdout);
+	if (o.runs || o.averages)
+		r = view_runs(&v, o.averages, ctx_form(c), stdout);
 	else if (c->json)
 		r = view_json(&v, stdout);
 	else if (c->csv || o.table || (!o.lkp && isatty(STDOUT_FILENO)))
@@ -329,11 +296,14 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_compare = {
 	.name = "compare",
-	.usage = "[options] A B [C...]",
+	.usage = "[options] A B [C...]\n[options] --matrix JOB REV...",
 	.summary = "which metrics differ between builds, by how much, and how sure that is",
 	.text = "A, B, ... are measured commits: 6 or more digits of an id, or a revision (branch, tag, main~3) of the only tree, of\n"
 		"--tree, or of NAME as in NAME:main~3. Or they are CSV files with the columns metric,run,value and perhaps boot (no\n"
 		"database is needed then; an empty value is a run without that metric). Each is compared with the first one.\n\n"
+		"REV+NAME is REV with the patch series NAME on top. REV@JOB is that commit in another job, REV@KEY=VALUE in the first\n"
+		"column's job but for this parameter: 'main@rps=off main@rps=on main+fix@rps=off main+fix@rps=on'. --matrix writes that\n"
+		"down by itself for all points of a job file.\n\n"
 		"Boots are the unit: runs of one boot are averaged first. q is the share of false ones to expect among all\n"
 		"metrics called changed at that q or below. effect and interval are in per cent of A, or in points for metrics\n"
 		"that are shares already (perf-profile.*, names ending in %). docs/JUDGING.md tells how a verdict is reached.\n\n"

@@ -56,7 +56,8 @@ int view_place(struct store *s, const struct db_measured *m, struct view *v)
 	params = json_tokener_parse(job.params ? job.params : "{}");
 	if (json_object_is_type(params, json_type_object)) {
 		json_object_object_foreach(params, key, val)
-			add_axis(v, key, val ? json_object_get_string(val) : "");
+			if (!strv_has(&v->col.differ, key))
+				add_axis(v, key, val ? json_object_get_string(val) : "");
 	}
 	add_axis(v, "testcase", job.program);
 	json_object_put(params);
@@ -77,7 +78,10 @@ void view_release(struct view *v)
 	free(v->job_name);
 	free(v->machine);
 	strv_release(&v->validity);
+	columns_release(&v->col);
 }
+
+static const char *label_of(const struct view *v, size_t b) { return b < v->col.n ? v->col.v[b].label : NULL; }
 
 /* ---- LKP's text ---- */
 
@@ -93,7 +97,7 @@ int view_lkp(const struct view *v, FILE *out)
 	int r;
 
 	for (size_t i = 0; i < v->d->n_builds; i++)
-		col[i] = (struct lkp_column){v->d->build[i].name, v->d->build[i].subject};
+		col[i] = (struct lkp_column){v->d->build[i].name, v->d->build[i].subject, label_of(v, i)};
 	r = lkp_table(v->r, col, v->d->n_builds, v->axis, v->n_axes, v->all, &b);
 	if (r < 0)
 		return r;
@@ -185,12 +189,15 @@ static void legend(const struct view *v, FILE *out)
 	for (size_t b = 0; b < v->d->n_builds; b++) {
 		_cleanup_free_ char *name = term_safe(v->d->build[b].name),
 				    *subject = term_safe(v->d->build[b].subject ? v->d->build[b].subject : "");
+		_cleanup_free_ char *label = label_of(v, b) ? term_safe(label_of(v, b)) : NULL;
 		bool commit = v->job != NULL;
 
-		fprintf(out, "%c: %.*s%s%s\n", (char)('A' + b), commit ? SHOWN_DIGITS : INT_MAX, name, *subject ? "  " : "", subject);
+		fprintf(out, "%c: %s%s%.*s%s%s\n", (char)('A' + b), label ? label : "", label ? "  " : "", commit ? SHOWN_DIGITS : INT_MAX,
+			name, *subject ? "  " : "", subject);
 	}
 	if (v->job)
-		fprintf(out, "tree %s, kconfig %s, job %s, machine %s\n", v->tree, v->kconfig, v->job_name, v->machine);
+		fprintf(out, "tree %s, kconfig %s, job %s%s, machine %s\n", v->tree, v->kconfig, v->job_name,
+			v->col.differ.n ? " and variants of it" : "", v->machine);
 	for (size_t i = 0; i < v->validity.n; i++) {
 		_cleanup_free_ char *safe = term_safe(v->validity.v[i]);
 
@@ -323,6 +330,15 @@ static json *validity_list(const struct view *v)
 	return list;
 }
 
+static void add_column_facts(json *o, const struct column *c)
+{
+	add(o, "label", text_or_null(c->label));
+	add(o, "job", text_or_null(c->at->job_name));
+	add(o, "job_id", text_or_null(c->at->job));
+	add(o, "patches", text_or_null(c->patches.name));
+	add(o, "base", text_or_null(c->patches.base));
+}
+
 int view_json(const struct view *v, FILE *out)
 {
 	json *o = json_object_new_object(), *builds = json_object_new_array(), *rows = json_object_new_array();
@@ -333,6 +349,8 @@ int view_json(const struct view *v, FILE *out)
 		add(x, v->job ? "commit" : "file", json_object_new_string(v->d->build[b].name));
 		add(x, "subject", text_or_null(v->d->build[b].subject));
 		add(x, "runs", json_object_new_int64((int64_t)v->d->build[b].n_runs));
+		if (b < v->col.n)
+			add_column_facts(x, &v->col.v[b]);
 		json_object_array_add(builds, x);
 	}
 	for (size_t i = 0; i < v->r->n_rows; i++)
@@ -361,16 +379,18 @@ int view_json(const struct view *v, FILE *out)
 
 static void runs_row(struct table *t, const struct view *v, size_t b, const char *what)
 {
-	_cleanup_free_ char *name = xasprintf("%.*s", v->job ? SHOWN_DIGITS : INT_MAX, v->d->build[b].name);
+	_cleanup_free_ char *name = label_of(v, b) ? xstrdup(label_of(v, b))
+						   : xasprintf("%.*s", v->job ? SHOWN_DIGITS : INT_MAX, v->d->build[b].name);
 
 	table_row(t);
 	table_text(t, 0, name);
 	table_text(t, 1, what);
 }
 
-static void runs_of_build(struct table *t, const struct view *v, const size_t *col, size_t n, size_t b, enum table_form form)
+static void runs_of_build(struct table *t, const struct view *v, const size_t *col, size_t n, size_t b, bool averages,
+			  enum table_form form)
 {
-	for (size_t i = 0; i < v->d->build[b].n_runs; i++) {
+	for (size_t i = 0; i < v->d->build[b].n_runs && !averages; i++) {
 		_cleanup_free_ char *what = xasprintf("Run %zu", i + 1);
 
 		runs_row(t, v, b, what);
@@ -381,7 +401,7 @@ static void runs_of_build(struct table *t, const struct view *v, const size_t *c
 	runs_row(t, v, b, "Average");
 	for (size_t k = 0; k < n; k++)
 		add_short(t, 2 + k, v->r->row[col[k]].side[b].mean, form, "%.8g");
-	if (!b)
+	if (!b || averages)
 		return;
 	runs_row(t, v, b, "Delta");
 	for (size_t k = 0; k < n; k++)
@@ -390,7 +410,7 @@ static void runs_of_build(struct table *t, const struct view *v, const size_t *c
 }
 
 /* Metrics are columns: the program's own where there are any, since a screen holds few. */
-int view_runs(const struct view *v, enum table_form form, FILE *out)
+int view_runs(const struct view *v, bool averages, enum table_form form, FILE *out)
 {
 	_cleanup_table_ struct table t = {0};
 	_cleanup_free_ size_t *col = xcalloc(v->r->n_rows + 1, sizeof(*col));
@@ -398,7 +418,7 @@ int view_runs(const struct view *v, enum table_form form, FILE *out)
 
 	for (size_t i = 0; i < v->r->n_rows; i++)
 		programs += metric_is_program(v->r->row[i].name) && !v->r->row[i].fail;
-	table_column(&t, v->job ? "commit" : "file", false);
+	table_column(&t, label_of(v, 0) ? "variant" : v->job ? "commit" : "file", false);
 	table_column(&t, "", false);
 	for (size_t i = 0; i < v->r->n_rows; i++) {
 		const struct cmp_row *row = &v->r->row[i];
@@ -409,6 +429,6 @@ int view_runs(const struct view *v, enum table_form form, FILE *out)
 		table_column(&t, row->name, true);
 	}
 	for (size_t b = 0; b < v->d->n_builds; b++)
-		runs_of_build(&t, v, col, n, b, form);
+		runs_of_build(&t, v, col, n, b, averages, form);
 	return table_print(&t, form, out);
 }

@@ -5,6 +5,7 @@
 #ifndef KPB_BOT_COMPARE_VIEW_H
 #define KPB_BOT_COMPARE_VIEW_H
 #include "bisect/compare-class.h"
+#include "bot/compare-columns.h"
 #include "bot/config.h"
 #include "reporters/dataset.h"
 #include "lib/table.h"
@@ -14,12 +15,13 @@ struct view {
 	bool all;
 	char *tree, *kconfig, *job, *job_name, *machine;        /* NULL for files */
 	struct lkp_axis *axis; size_t n_axes;                   /* key and value are owned */
+	struct columns col;             /* none for files */
 	struct strv validity;           /* what checks of the runs say against them, one line each */
 };
 int view_lkp(const struct view *v, FILE *out);
 int view_table(const struct view *v, enum table_form form, FILE *out);
 int view_json(const struct view *v, FILE *out);
-int view_runs(const struct view *v, enum table_form form, FILE *out);
+int view_runs(const struct view *v, bool averages, enum table_form form, FILE *out);      /* averages: these alone */
 void view_release(struct view *v);
 /* Where it was measured: fills the names and, from the job's parameters, LKP's axes. */
 int view_place(struct store *s, const struct db_measured *m, struct view *v);

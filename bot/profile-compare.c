@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* "compare --profile A B": instructions per operation by function. */
+#include "bot/ask.h"
 #include "bot/profile.h"
 #include "lib/fs.h"
 
@@ -61,7 +62,7 @@ static int load_commits(struct ctx *c, const struct profile_question *q, const c
 	int r = ctx_store(c, true);
 
 	for (int k = 0; r >= 0 && k < 2; k++) {
-		r = store_find_commit(c->store, rev[k], &oid[k]);
+		r = ask_revision(c, q->tree, rev[k], &oid[k]);
 		if (r >= 0)
 			r = store_profiles(c->store, oid[k], &l[k].v, &l[k].n);
 	}

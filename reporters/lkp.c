@@ -162,15 +162,21 @@ static void add_columns(const struct lkp_column *col, size_t n, struct buf *out)
 	buf_adds(out, "commit: \n");
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_free_ char *oid = term_safe(col[i].oid), *subject = col[i].subject ? term_safe(col[i].subject) : NULL;
+		const char *lead = col[i].label ? " " : "  ";
 
+		if (col[i].label) {
+			buf_adds(out, "  ");
+			buf_add_term(out, col[i].label);
+			buf_adds(out, ":");
+		}
 		if (subject)
-			buf_addf(out, "  %.*s (\"%s\")\n", OID_DIGITS, oid, subject);
+			buf_addf(out, "%s%.*s (\"%s\")\n", lead, OID_DIGITS, oid, subject);
 		else
-			buf_addf(out, "  %s\n", oid);
+			buf_addf(out, "%s%s\n", lead, oid);
 	}
 	buf_addc(out, '\n');
 	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *oid = term_safe(col[i].oid);
+		_cleanup_free_ char *oid = term_safe(col[i].label ? col[i].label : col[i].oid);
 		int width = i ? OTHER_WIDTH : BASE_WIDTH;
 
 		buf_addf(out, "%*.*s ", width, width, oid);
