@@ -1,0 +1,44 @@
+#!/bin/bash
+# The network jobs on a real kernel (vm-net): a slowdown of cpumap is found by xdp-bench-redirect-cpu and not reached by
+# xdp-bench-drop; one of packet steering shows with RPS on and not with RPS off, as a matrix of parameter and patch.
+cd "$(dirname "$0")/../.." || exit 1
+. tests/t/lib.sh
+source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
+[ -r "$source" ] || skip_all "no $source: install the package linux-source-6.1"
+for p in gcc flex bison bc ccache bwrap qemu-system-x86_64 pahole xdp-bench ethtool ip; do
+	command -v "$p" >/dev/null || skip_all "no $p"
+done
+keep=${KPB_TEST_CACHE:-$root/build/test-kernel}
+export KPERFBOT_CACHE=$keep/cache
+mkdir -p "$KPERFBOT_CACHE"
+[ -d "$keep/demo-base.git" ] && [ ! -e "$KPERFBOT_CACHE/demo-base.git" ] && ln -s ../demo-base.git "$KPERFBOT_CACHE/demo-base.git"
+
+"$kperfbot" demo --job xdp-bench-redirect-cpu --seed 2 --json >"$dir/demo.out" 2>"$dir/log"; ok $? "the demo finds the planted commit"
+tail -n 1 "$dir/demo.out" >"$dir/demo.json"
+culprit=$(field "$dir/demo.json" 'o["true_culprit"]')
+is "$(field "$dir/demo.json" 'o["found"]')" "$culprit" "it says so"
+is "$(field "$dir/demo.json" '-1 < o["effect"] < -0.1')" True "it costs less than a percent"
+# the mail: what was touched, how often it ran, and what grew
+/usr/bin/python3 - "$(field "$dir/demo.json" 'o["mbox"]')" >"$dir/mail" <<-'EOF'
+	import mailbox, sys
+	for m in mailbox.mbox(sys.argv[1]):
+	    print(m.get_payload(decode=True).decode() if not m.is_multipart() else m.get_payload(0).get_payload(decode=True).decode())
+EOF
+has "$dir/mail" "xdp-bench.rx_pps"
+has "$dir/mail" "functions this commit touches"
+awk '/instructions per operation:/ { on = 1 } on && $4 { print } on && /everything else/ { exit }' "$dir/mail" >"$dir/grew"
+is "$(awk 'NR > 2 && $3 > 5 { print $4 }' "$dir/grew")" cpu_map_enqueue "the guilty function alone has grown by more than 5 instructions"
+
+# another job does not get there, and a maintainer is told so
+etc=$(echo "$KPERFBOT_CACHE"/demo/xdp-bench-redirect-cpu-quick-qemu-icount-2/etc)
+run() { "$kperfbot" --config "$etc" run "$@" >"$dir/out" 2>"$dir/log"; }
+run xdp-bench-drop-quick --commit "$culprit" --profile; ok $? "xdp-bench-drop is counted, too"
+"$kperfbot" --config "$etc" job suggest "$culprit" --json >"$dir/suggest.json" 2>"$dir/log"; ok $? "job suggest"
+sed 's/^/# /' "$dir/suggest.json"
+
+# packet steering: {off, on} x {plain, patched}
+run udp-sink-rps-quick --matrix --patches none --patches tests/demo/culprits/rps-mix-hash.patch --commit demo-base -n 2
+ok $? "RPS off and on, plain and patched"
+sed 's/^/# /' "$dir/log"
+"$kperfbot" --config "$etc" compare --matrix udp-sink-rps-quick demo-base >"$dir/out" 2>"$dir/log"; sed 's/^/# /' "$dir/out"
+done_testing
