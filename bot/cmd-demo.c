@@ -38,6 +38,7 @@ static void demo_release(struct demo *d)
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(texts[i]);
 	free(d->what.job);
+	free(d->what.slows);
 	db_case_release(&d->found);
 }
 

@@ -6,7 +6,7 @@
 
 struct demo_job {
 	char *job;              /* file name of the job that is run: on a deterministic machine JOB-quick where there is one */
-	const char *slows;      /* KPB_DEMO_FOR of tests/demo/make-tree.sh; "" for stress-ng sockfd */
+	char *slows;            /* KPB_DEMO_FOR of tests/demo/make-tree.sh */
 	const char *kconfig;
 };
 /* Errors: -ENOENT no such job, -ENOTSUP nothing is planted for its program. */

@@ -3,7 +3,7 @@
 # commit, then a day of net-next out of our patches. SEED decides on the culprit, its place, and the choice and order of
 # the others. The same seed and source give the same ids.
 #
-# KPB_DEMO_FOR  what the culprit slows: nothing (stress-ng sockfd), or redirect-cpu, redirect, veth, rps, tcp as in series
+# KPB_DEMO_FOR  what the culprit slows: nothing (stress-ng sockfd), or loud, redirect-cpu, rps-loud and so on as in series
 # KPB_CACHE   folder that keeps the repository with the first commit (demo-base.git); DIR then borrows its objects, so
 #             both must stay where they are. Without it DIR stands alone.
 #

@@ -126,7 +126,7 @@ ok "the culprit touches the passing of descriptors" changes_only "$tmp/k3" "$(fa
 ok "the fix names the commit it fixes" is "$(git -C "$tmp/k1" log --format=%B main | sed -n 's/^Fixes: \([0-9a-f]*\) .*/\1/p')" \
 	"$(fact "$tmp/k1" unbuildable | cut -c 1-12)"
 
-for what in redirect-cpu redirect veth rps tcp; do
+for what in redirect-cpu rps tcp loud veth-loud; do
 	names=$(awk -v kind="culprit-$what" '$1 == kind { print $2 }' "$demo/series" | sort | tr '\n' ' ')
 	ok "$what: each culprit has its turn" is "$(for seed in $(seq 20); do
 		awk -v seed="$seed" -v for_="$what" -f "$demo/plan.awk" "$demo/series"; done | awk '$2 == "culprit" { print $3 }' |
