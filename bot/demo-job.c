@@ -47,7 +47,7 @@ int demo_job(const char *job, const struct machine *m, const char *extra_dir, st
 	r = job_load(name, extra_dir, NULL, &jobs);
 	if (r < 0)
 		return r;
-	r = err_set(-ENOTSUP, "the demo plants nothing that slows the job '%s': take stress-ng-sockfd, an xdp-bench, udp-sink or neper-tcp one",
+	r = err_set(-EINVAL, "the demo plants nothing that slows the job '%s': take stress-ng-sockfd, an xdp-bench, udp-sink or neper-tcp one",
 		    job);
 	for (size_t i = 0; r < 0 && i < ARRAY_SIZE(kinds); i++) {
 		const char *value = job_param(&jobs.v[0], kinds[i].param);

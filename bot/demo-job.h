@@ -9,6 +9,6 @@ struct demo_job {
 	char *slows;            /* KPB_DEMO_FOR of tests/demo/make-tree.sh */
 	const char *kconfig;
 };
-/* Errors: -ENOENT no such job, -ENOTSUP nothing is planted for its program. */
+/* Errors: -ENOENT no such job, -EINVAL nothing is planted for its program. */
 int demo_job(const char *job, const struct machine *m, const char *extra_dir, struct demo_job *ret);
 #endif
