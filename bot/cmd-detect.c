@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bisect/detect.h"
+#include "bot/engine-detect.h"
 #include "bot/verb.h"
-#include "kernels/tree.h"
 #include "lib/csv.h"
 #include "lib/fs.h"
 
@@ -9,33 +9,16 @@
 
 extern const struct verb verb_detect;
 
-struct options { const char *tree, *kconfig, *job, *machine, *metric; double min_effect, penalty; int64_t min_segment; };
-/* commit: of each index, NULL for files. */
-struct points { int64_t *index; double *value; size_t n, cap[2]; char **commit; size_t n_commits; };
-
-static void points_release(struct points *p)
-{
-	for (size_t i = 0; i < p->n_commits; i++)
-		free(p->commit[i]);
-	free(p->commit);
-	free(p->index);
-	free(p->value);
-}
-
-static void add_point(struct points *p, int64_t index, double value)
-{
-	GROW(p->index, p->n, p->cap[0]);
-	if (p->cap[1] < p->cap[0]) {
-		p->cap[1] = p->cap[0];
-		p->value = xrealloc_array(p->value, p->cap[1], sizeof(*p->value));
-	}
-	p->index[p->n] = index;
-	p->value[p->n++] = value;
-}
+struct options {
+	const char *tree, *kconfig, *job, *machine, *metric, *branch;
+	double min_effect, penalty;
+	int64_t min_segment;
+	bool ask;
+};
 
 /* ---- files ---- */
 
-static int read_point(struct csv *c, int index, int value, struct points *p)
+static int read_point(struct csv *c, int index, int value, struct history *p)
 {
 	double v = NAN;
 	int64_t i;
@@ -48,11 +31,11 @@ static int read_point(struct csv *c, int index, int value, struct points *p)
 		return -EINVAL;
 	if (p->n && i < p->index[p->n - 1])
 		return csv_err(c, -EINVAL, "index %" PRId64 " comes after %" PRId64 "; sort the series first", i, p->index[p->n - 1]);
-	add_point(p, i, v);
+	history_add(p, i, v);
 	return 0;
 }
 
-static int read_file(const char *path, struct points *p)
+static int read_file(const char *path, struct history *p)
 {
 	_cleanup_buf_ struct buf b = {0};
 	struct csv c;
@@ -78,110 +61,14 @@ static int read_file(const char *path, struct points *p)
 	return r;
 }
 
-/* ---- database ---- */
-
-static bool same_place(const struct db_measured *a, const struct db_measured *b)
-{
-	return streq(a->tree, b->tree) && streq(a->kconfig, b->kconfig) && streq(a->job, b->job) &&
-	       streq(a->tbox_group, b->tbox_group);
-}
-
-static int one_place(const struct options *o, const struct db_point *p, size_t n)
-{
-	_cleanup_buf_ struct buf list = {0};
-	size_t places = 0;
-
-	if (!n)
-		return err_set(-ENOENT, "there are no values of metric '%s' with these options; 'kperfbot query metrics' lists some",
-			       o->metric);
-	for (size_t i = 0; i < n; i++) {
-		const struct db_measured *m = &p[i].place;
-
-		if (i && same_place(m, &p[i - 1].place))
-			continue;
-		places++;
-		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", m->tree, m->kconfig, m->job, m->tbox_group,
-			 m->job_name);
-	}
-	return places == 1 ? 0 : err_set(-EINVAL, "'%s' was measured in %zu ways, choose one:%s", o->metric, places, list.s);
-}
-
-struct order { const struct db_point *p; int64_t time; size_t at; };
-
-static int cmp_order(const void *a, const void *b)
-{
-	const struct order *x = a, *y = b;
-	int c = (x->time > y->time) - (x->time < y->time);
-
-	if (!c)
-		c = strcmp(x->p->commit, y->p->commit);
-	return c ? c : (x->at > y->at) - (x->at < y->at);
-}
-
-/* By the date of the commits; where one cannot be read from the mirror, by the time of each commit's first boot. */
-static void order_points(const struct ctx *c, struct order *o, size_t n)
-{
-	_cleanup_free_ char *dir = xasprintf("%s/trees/%s.git", c->config.state_dir, o[0].p->place.tree);
-	bool dated = fs_is_dir(dir);
-
-	for (size_t i = 0; i < n && dated; i++) {
-		struct commit_info info = {0};
-
-		if (i && streq(o[i].p->commit, o[i - 1].p->commit)) {
-			o[i].time = o[i - 1].time;
-			continue;
-		}
-		dated = tree_commit(dir, o[i].p->commit, &info) >= 0;
-		o[i].time = info.time;
-		commit_info_release(&info);
-	}
-	for (size_t i = 0; i < n && !dated; i++) {
-		o[i].time = (int64_t)o[i].p->started;
-		for (size_t k = 0; k < i; k++)  /* histories are short: some thousand boots */
-			if (o[k].p->place.build == o[i].p->place.build) {
-				o[i].time = o[k].time;
-				break;
-			}
-	}
-	qsort(o, n, sizeof(*o), cmp_order);
-}
-
-static int read_store(struct ctx *c, const struct options *o, struct points *p)
-{
-	_cleanup_free_ struct order *order = NULL;
-	struct db_point *list = NULL;
-	size_t n = 0;
-	int r = ctx_store(c, true);
-
-	if (r >= 0)
-		r = store_points(c->store, o->tree, o->kconfig, o->job, o->machine, o->metric, &list, &n);
-	if (r < 0)
-		return r;
-	r = one_place(o, list, n);
-	if (r >= 0) {
-		order = xcalloc(n, sizeof(*order));
-		p->commit = xcalloc(n, sizeof(*p->commit));
-		for (size_t i = 0; i < n; i++)
-			order[i] = (struct order){&list[i], 0, i};
-		order_points(c, order, n);
-		for (size_t i = 0; i < n; i++) {
-			if (!i || !streq(order[i].p->commit, order[i - 1].p->commit))
-				p->commit[p->n_commits++] = xstrdup(order[i].p->commit);
-			add_point(p, (int64_t)p->n_commits - 1, order[i].p->value);
-		}
-	}
-	DB_LIST_RELEASE(list, n, db_point_release);
-	return r;
-}
-
 /* ---- output ---- */
 
-static const char *commit_of(const struct points *p, const struct detect_point *d)
+static const char *commit_of(const struct history *p, const struct detect_point *d)
 {
 	return p->commit ? p->commit[d->index] : NULL;
 }
 
-static int print_json(const struct points *p, const struct detect_result *res)
+static int print_json(const struct history *p, const struct detect_result *res, const char *asked)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
@@ -202,13 +89,19 @@ static int print_json(const struct points *p, const struct detect_result *res)
 	}
 	json_object_object_add(o, "values", json_object_new_int64((int64_t)p->n));
 	json_object_object_add(o, "sigma", json_object_new_double(res->sigma));
+	if (p->branch) {
+		json_object_object_add(o, "branch", json_object_new_string(p->branch));
+		json_object_object_add(o, "beside", json_object_new_int64((int64_t)p->beside));
+	}
+	if (asked)
+		json_object_object_add(o, "asked", json_object_new_string(asked));
 	json_object_object_add(o, "changepoints", list);
 	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 	return fflush(stdout) || ferror(stdout) ? err_set(-EIO, "cannot write the output: %s", strerror(errno)) : 0;
 }
 
-static int print_table(const struct points *p, const struct detect_result *res, enum table_form form)
+static int print_table(const struct history *p, const struct detect_result *res, enum table_form form)
 {
 	_cleanup_table_ struct table t = {0};
 	size_t shift = p->commit != NULL;
@@ -234,11 +127,83 @@ static int print_table(const struct points *p, const struct detect_result *res, 
 		table_numf(&t, 4 + shift, d->strength, 1);
 		table_text(&t, 5 + shift, d->provisional ? "yes: more boots" : "no");
 	}
+	if (form == TABLE_TERM && p->branch)
+		printf("branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
+		       p->beside ? "; what was measured beside its line is left out" : "");
 	if (form == TABLE_TERM && !res->n) {
 		printf("no change point in %zu values; their noise is %.4g\n", p->n, res->sigma);
 		return 0;
 	}
 	return table_print(&t, form, stdout);
+}
+
+/* ---- detect --ask ---- */
+
+/* The machine to boot on: the tree's own where it belongs to the group, else the first one of it. */
+static int machine_of(struct ctx *c, const struct tree_config *t, const char *group, char **ret)
+{
+	struct db_machine *m = NULL;
+	size_t n = 0;
+	int r = store_machines(c->store, &m, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (streq(m[i].tbox_group, group) && (!*ret || streq(m[i].name, t->machine))) {
+			free(*ret);
+			*ret = xstrdup(m[i].name);
+		}
+	DB_LIST_RELEASE(m, n, db_machine_release);
+	return r < 0 ? r : *ret ? 0 : err_set(-ENOENT, "there is no machine of the group '%s' any more", group);
+}
+
+static int ask(struct ctx *c, const struct options *o, const struct history *h, const struct detect_result *res, char **ret_what)
+{
+	struct engine e = {.store = c->store, .cfg = &c->config};
+	struct db_tree tree = {0};
+	struct tree_config tcfg = {0};
+	struct db_job job = {0};
+	_cleanup_free_ char *machine = NULL;
+	int r = h->branch ? config_to_store(&c->config, c->store)
+			  : err_set(-EINVAL, "the order of these commits is not known: no fetched branch has them");
+
+	if (r >= 0)
+		r = store_tree_get(c->store, h->place.tree, &tree);
+	if (r >= 0)
+		r = tree_config_from_db(&tree, &tcfg);
+	if (r >= 0)
+		r = store_job_get(c->store, h->place.job, &job);
+	if (r >= 0)
+		r = machine_of(c, &tcfg, h->place.tbox_group, &machine);
+	if (r >= 0) {
+		struct detect_scope d = {&tree, &tcfg, h->branch, machine, o->metric, &job};
+
+		free(tcfg.kconfig);
+		tcfg.kconfig = xstrdup(h->place.kconfig);
+		r = engine_answer(&e, &d, h, res, ret_what);
+	}
+	db_job_release(&job);
+	tree_config_release(&tcfg);
+	db_tree_release(&tree);
+	return r;
+}
+
+static int load(struct ctx *c, const struct options *o, const char *file, struct history *h)
+{
+	const struct history_query q = {.tree = o->tree, .kconfig = o->kconfig, .job = o->job, .machine = o->machine,
+					.metric = o->metric, .branch = o->branch, .one_toolchain = o->ask};
+	int r = file ? read_file(file, h) : ctx_store(c, !o->ask);
+
+	return r < 0 || file ? r : history_load(c->store, &c->config, &q, h);
+}
+
+static int check_options(const struct ctx *c, const struct options *o, int argc)
+{
+	if (argc > 1 || (argc == 1) == (o->metric != NULL))
+		return verb_usage(c, "detect needs either a CSV file with the columns index,value or --metric NAME");
+	if (o->min_effect < 0 || o->penalty < 0 || o->min_segment < 1 || !(o->min_effect < 1e6))
+		return verb_usage(c, "--min-effect, --penalty and --min-segment are not negative");
+	if (argc && (o->ask || o->branch))
+		return verb_usage(c, "--ask and --branch are for stored series");
+	return -1;
 }
 
 static int run_detect(int argc, char **argv, struct ctx *c)
@@ -247,41 +212,50 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 	const struct opt opts[] = {
 		OPT_TEXT('m', "metric", "NAME", &o.metric, "metric of the stored series"),
 		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree of the stored series"),
+		OPT_TEXT('b', "branch", "NAME", &o.branch, "its branch (default: the one with most of the commits)"),
 		OPT_TEXT('j', "job", "JOB", &o.job, "its job (name or id)"),
 		OPT_TEXT(0, "machine", "GROUP", &o.machine, "its machine"),
 		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "its kernel configuration"),
 		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest (0.2)"),
 		OPT_DOUBLE(0, "penalty", "P", &o.penalty, "price of a change point in units of ln(n) (10); less finds more"),
 		OPT_INT(0, "min-segment", "N", &o.min_segment, "fewest commits of a level (5); newer ones are provisional"),
+		OPT_FLAG(0, "ask", &o.ask, "ask for boots or a comparison, as the daemon does by itself"),
 		OPT_END,
 	};
-	_cleanup_(points_release) struct points p = {0};
+	_cleanup_(history_release) struct history h = {0};
 	_cleanup_(detect_result_release) struct detect_result res = {0};
+	_cleanup_free_ char *what = NULL;
 	int r = verb_options(&verb_detect, &argc, &argv, opts, c);
 
+	if (r < 0)
+		r = check_options(c, &o, argc);
 	if (r >= 0)
 		return r;
-	if (argc > 1 || (argc == 1) == (o.metric != NULL))
-		return verb_usage(c, "detect needs either a CSV file with the columns index,value or --metric NAME");
-	if (o.min_effect < 0 || o.penalty < 0 || o.min_segment < 1 || !(o.min_effect < 1e6))
-		return verb_usage(c, "--min-effect, --penalty and --min-segment are not negative");
-	r = argc ? read_file(argv[0], &p) : read_store(c, &o, &p);
+	r = load(c, &o, argc ? argv[0] : NULL, &h);
 	if (r >= 0) {
 		struct detect_config cfg = {o.min_effect / 100, o.penalty, (size_t)o.min_segment};
 
-		r = detect_run(&cfg, p.index, p.value, p.n, &res);
+		r = detect_run(&cfg, h.index, h.value, h.n, &res);
 	}
+	if (r >= 0 && o.ask)
+		r = ask(c, &o, &h, &res, &what);
 	if (r >= 0)
-		r = c->json ? print_json(&p, &res) : print_table(&p, &res, ctx_form(c));
+		r = c->json ? print_json(&h, &res, what) : print_table(&h, &res, ctx_form(c));
+	if (r >= 0 && o.ask && ctx_form(c) == TABLE_TERM)
+		printf("%s\n", what ? what : "nothing to ask: no change point that is not known");
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 
 const struct verb verb_detect = {
 	.name = "detect",
-	.usage = "[options] FILE.csv\n[options] --metric NAME [--tree T] [--job J] [--machine M]",
+	.usage = "[options] FILE.csv\n[options] --metric NAME [--tree T] [--branch B] [--job J] [--machine M] [--ask]",
 	.summary = "where a series changed its level",
-	.text = "A file has the columns index,value; equal indexes are repeated measurements of one commit. A stored series is\n"
-		"put in the order of the commits' dates, one value per boot. index is the first one of the new level. A point\n"
-		"with too few commits behind it is provisional: boot its commit and the one before it some more times.",
+	.text = "A file has the columns index,value; equal indexes are repeated measurements of one commit. A stored series is in\n"
+		"the order of its branch's first-parent line, one value per boot; what was measured beside that line is left out\n"
+		"(without a fetched branch the order is that of the first boots). index is the first one of the new level. A point\n"
+		"with too few commits behind it is provisional.\n\n"
+		"--ask does what the daemon does when new runs of a branch have come: the newest point that no comparison or case\n"
+		"knows gets more boots of its commit and the one before while it is provisional ('judge: detect_boots'), and when it\n"
+		"stays, a comparison of the two. The daemon does that work.",
 	.run = run_detect,
 };

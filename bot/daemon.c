@@ -33,6 +33,7 @@ struct daemon {
 	usec_t last_beat;
 	bool stopping, replan, disk_full, reload;
 	int idle;               /* rounds in a row with nothing to do */
+	int64_t idle_event;     /* the last event then */
 	int64_t last_event;
 	char *last_plan_error, *last_error;
 	int64_t *orphan; size_t n_orphans, cap_orphans; /* tasks whose worker died, not yet given back */
@@ -284,14 +285,16 @@ static void plan(struct daemon *d)
 	engine_release(&e);
 }
 
-/* A plan may have made a question whose tasks come with the next one: only the second idle round counts. */
+/* A plan may have made a question or moved a case whose tasks come with the next plan: only the second round in which nothing
+ * happens counts. */
 static bool is_idle(struct daemon *d)
 {
-	if (d->children || d->n_orphans || store_task_next_time(d->c->store))
-		d->idle = 0;
-	else
-		d->idle++;
-	d->replan |= d->idle == 1;
+	int64_t event = store_last_event(d->c->store);
+	bool work = d->children || d->n_orphans || store_task_next_time(d->c->store);
+
+	d->idle = work || event != d->idle_event ? 0 : d->idle + 1;
+	d->idle_event = event;
+	d->replan |= !work && d->idle <= 1;
 	return d->idle > 1;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine.h"
+#include "bot/engine-detect.h"
 #include "bisect/compare-class.h"
 #include "jobs/check.h"
 #include "kernels/build.h"
@@ -769,6 +770,14 @@ static int plan_branch(struct engine *e, const struct db_tree *tree, const struc
 	return store_branch_tested(e->store, b->id, b->head);
 }
 
+static bool tree_has_open(const struct db_tree *tree, const struct db_comparison *open, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (open[i].tree == tree->id)
+			return true;
+	return false;
+}
+
 static int plan_tree(struct engine *e, const struct db_tree *tree, const struct db_comparison *open, size_t n_open)
 {
 	struct tree_config t = {0};
@@ -781,6 +790,8 @@ static int plan_tree(struct engine *e, const struct db_tree *tree, const struct 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		int k = plan_branch(e, tree, &t, &b[i], open, n_open);
 
+		if (k >= 0 && streq(b[i].head, b[i].tested) && !tree_has_open(tree, open, n_open))
+			k = engine_plan_detect(e, tree, &t, &b[i]);
 		if (k < 0 && !first)
 			first = err_prefix(k, "%s/%s", tree->name, b[i].name);
 	}

@@ -122,6 +122,12 @@ int store_runs(struct store *s, int64_t build, const char *job, const char *tbox
 		       TEXT(job), TEXT(tbox_group), TEXT(verdict));
 }
 
+int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret)
+{
+	return db_scalar(s, ret, "SELECT coalesce(max(run.id), 0) FROM run JOIN build ON build.id = run.build WHERE run.id > ? AND "
+				 "tree = ?", INT(after), INT(tree));
+}
+
 double store_run_cost(struct store *s, const char *job, const char *tbox_group)
 {
 	/* what lately holds: the newest runs only */

@@ -20,6 +20,7 @@ CREATE TABLE branch (
 	name TEXT NOT NULL,
 	head TEXT,                                      -- NULL: deleted on the remote
 	tested TEXT,                                    -- last head that was compared to its end
+	detected INTEGER NOT NULL DEFAULT 0,            -- newest run that the search for change points has seen
 	seen INTEGER NOT NULL,
 	UNIQUE (tree, name)
 ) STRICT;

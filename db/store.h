@@ -43,12 +43,13 @@ int store_trees(struct store *s, struct db_tree **ret, size_t *ret_n);          
 int store_tree_remove(struct store *s, const char *name);
 int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next, const char *error_or_null); /* counts failures */
 
-struct db_branch { int64_t id, tree; char *name, *head, *tested; usec_t seen; };
+struct db_branch { int64_t id, tree, detected; char *name, *head, *tested; usec_t seen; };
 void db_branch_release(struct db_branch *b);
 /* New head of a branch (head NULL: deleted). Writes head_event when it moved. Returns 1 when it moved, else 0. */
 int store_branch_head(struct store *s, int64_t tree, const char *name, const char *head, bool forced, int64_t *ret_id);
 int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n);
 int store_branch_tested(struct store *s, int64_t branch, const char *oid);
+int store_branch_detected(struct store *s, int64_t branch, int64_t run);
 
 /* ---- builds ---- */
 struct db_build {
@@ -104,6 +105,8 @@ int store_run_by_id(struct store *s, int64_t id, struct db_run *ret);
 /* Runs of a build's job on all machines of a tbox group, oldest first; verdict NULL: any. */
 int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *verdict,
 	       struct db_run **ret, size_t *ret_n);
+/* The newest run of a tree after the run given; 0 where there is none. */
+int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret);
 double store_run_cost(struct store *s, const char *job, const char *tbox_group); /* mean seconds; NAN without any */
 
 /* Was the test valid? Verdicts are "pass", "fail" and "unknown". jobs/check.h has the checks themselves. */

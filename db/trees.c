@@ -20,6 +20,7 @@ ENTITY(TREE, "tree", "tree", db_tree);
 static const struct field BRANCH_FIELDS[] = {
 	B(id, "id", FT_INT, .key = true), B(tree, "tree", FT_INT),     B(name, "name", FT_TEXT),
 	B(head, "head", FT_TEXT),	  B(tested, "tested", FT_TEXT), B(seen, "seen", FT_NOW),
+	B(detected, "detected", FT_INT),
 };
 ENTITY(BRANCH, "branch", "branch", db_branch);
 
@@ -105,6 +106,13 @@ int store_branch_head(struct store *s, int64_t tree, const char *name, const cha
 int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n)
 {
 	return db_list(s, &BRANCH, ret, ret_n, "WHERE tree = ? ORDER BY name", INT(tree));
+}
+
+int store_branch_detected(struct store *s, int64_t branch, int64_t run)
+{
+	int r = db_exec(s, "UPDATE branch SET detected = ? WHERE id = ?", INT(run), INT(branch));
+
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no branch %" PRId64 " in the database", branch);
 }
 
 int store_branch_tested(struct store *s, int64_t branch, const char *oid)

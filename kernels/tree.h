@@ -36,6 +36,10 @@ int tree_revert(const char *git_dir, const char *bad, const char *tip, char **re
 /* Content of a file at a commit; -ENOENT where there is none. */
 int tree_file_at(const char *git_dir, const char *oid, const char *path, struct buf *ret);
 
+/* The first-parent line of a branch, back from head: ret_pos[i] = how many steps oid[i] lies behind head (0: head itself), -1
+ * where it does not stand on the line or is more than max steps behind. Returns how many do. */
+int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n, size_t max, int64_t *ret_pos);
+
 /* What is between base (excluded, known good) and head (included): all commits reachable from head and not from base,
  * parents before children, node 0 = base itself standing for everything before. Parents outside the range map to 0.
  * oid[i] belongs to node i. why[i]: NULL, or why commit i cannot matter ("documentation only", "other architecture"),

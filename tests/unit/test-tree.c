@@ -232,6 +232,17 @@ static void test_dag(void)
 	tree_range_release(&r);
 	is_int(tree_is_ancestor(dir, c, octo), 1, "c is an ancestor of the merge");
 	is_int(tree_is_ancestor(dir, octo, c), 0, "and not the other way round");
+	{
+		char *const oid[] = {base, a, b, octo, empty, (char *)"0123456789012345678901234567890123456789", (char *)"x"};
+		int64_t pos[ARRAY_SIZE(oid)];
+
+		is_int(tree_line(dir, empty, oid, ARRAY_SIZE(oid), 100, pos), 4, "four stand on the first-parent line");
+		ok(pos[4] == 0 && pos[3] == 1 && pos[1] == 2 && pos[0] == 3, "so many steps behind the head");
+		ok(pos[2] == -1 && pos[5] == -1 && pos[6] == -1, "a merged branch and what git does not know do not");
+		is_int(tree_line(dir, empty, oid, ARRAY_SIZE(oid), 3, pos), 3, "no more steps than asked for");
+		is_int(tree_line(dir, octo, oid, ARRAY_SIZE(oid), 100, pos), 3, "from another head");
+		ok(pos[4] == -1 && pos[3] == 0, "what comes after it is not behind it");
+	}
 	is_int(tree_resolve(dir, "no-such-rev", &(char *){NULL}), -ENOENT, "an unknown revision");
 }
 
