@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
- * told apart, how much probability lies among a commit's ancestors), search-model.c (likelihoods).
+ * told apart, how much probability lies among a commit's ancestors), search-noise.c (how boots scatter), search-model.c
+ * (likelihood of the classes).
  *
  * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
  * whole state of the inference, so its cost does not grow with the number of commits.
@@ -10,10 +11,36 @@
 #define KPB_BISECT_SEARCH_INTERNAL_H
 #include "bisect/search.h"
 
+#define MAX_SIGMAS 8
+#define MAX_LEVELS 96
+#define N_SHAPES 3
+
+enum { TABLE_GOOD, TABLE_BAD, TABLE_ONE, N_TABLES };
+
 struct site {                   /* a commit with observations */
 	uint32_t node;
 	size_t n, cap;
 	double *y, *when;       /* y in units of 2^exponent */
+	double *ll[N_TABLES];   /* log density of all values, then that of the whole rounds of them, per cell of the grid */
+	size_t done, rounds;    /* values in those two */
+};
+
+/* For each (sigma, shape) row a run of levels. */
+struct grid_row { double sigma, nu, norm, log_prior, center, step; };
+struct grid {
+	size_t n_rows, n_levels, shapes;
+	double half;            /* of the levels' width, in sigma */
+	struct grid_row row[MAX_SIGMAS * N_SHAPES];
+};
+static inline double level_at(const struct grid *g, size_t row, size_t j)
+{
+	return g->row[row].center + ((double)j - 0.5 * (g->n_levels - 1)) * g->row[row].step;
+}
+
+struct noise {                  /* where the densities are tabulated: around the good level, the bad one, and one for all */
+	struct grid good, bad, one;
+	double sigma;
+	double delta;           /* of the ends alone: first guess of the effect */
 };
 
 struct classes {
@@ -46,8 +73,8 @@ struct search {
 	int exponent;           /* of the largest value: the model works with numbers around 1 */
 	double none, none_prior;        /* posterior and prior of "no effect" */
 	double none_bad;                /* levels known: the part of none in which all is bad, the base too */
-	double guess;                   /* effect of the two ends alone, at which its prior is taken */
 	struct estimate est;
+	struct noise noise;
 	double *mass;           /* per node scratch: probability among its ancestors */
 	bool *seen;
 	uint32_t *set;
@@ -60,6 +87,16 @@ void chains_find(struct search *s);
 void chains_release(struct chains *ch);
 /* mass[x] = sum of value[c] over the ancestors c of x, x included. O(n) memory, exact with any merges. */
 void ancestor_mass(const struct search *s, const double *value, double *mass);
+/* Grids and every site's tables for what was observed until now. */
+void noise_update(struct search *s);
+void site_forget(struct site *t);       /* its tables */
+double noise_location(const double *y, size_t n, double sigma);
+/* Levels around center for n0 values at least and n at most. */
+void grid_levels(struct grid *g, double center, size_t n0, size_t n);
+void grid_loglik(const struct grid *g, const double *y, size_t n, double *ll);
+
+/* What the data say: log likelihood of every class and of "no effect", the effect under each class. */
+struct likelihood { double *of_class, none, all_bad; struct estimate *est; };
 /* Fills cl.loglik, cl.post, none and est. */
 void model_evaluate(struct search *s);
 /* Bits that one boot gives about a yes/no question with prior p when the two answers lie snr apart. */

@@ -94,6 +94,7 @@ void search_free(struct search *s)
 	for (size_t i = 0; i < s->n_sites; i++) {
 		free(s->site[i].y);
 		free(s->site[i].when);
+		site_forget(&s->site[i]);
 	}
 	free(s->site);
 	classes_release(&s->cl);
