@@ -237,7 +237,8 @@ const struct verb verb_job = {
 	.summary = "show job files, their matrix and the script that will run",
 	.text = "A job file is YAML in the shape of lkp-tests. Where a parameter has a list of values, each combination is a\n"
 		"job of its own: 'expand' lists them. 'render' prints the one shell script that such a job is; as root,\n"
-		"'kperfbot job render NAME | sh' runs it, with the results in ./result.\n\n"
+		"'kperfbot job render NAME >job.sh; sh job.sh' runs it, prints the KPIs and leaves its files in ./result. It needs\n"
+		"nothing else of ours: 'sh job.sh install' gets its Debian packages, 'sh job.sh runs=5 KEY=VALUE' repeats and changes it.\n\n"
 		"NAME is a file of the jobs folder without its .yaml, or one of the names that 'expand' shows. KEY=VALUE sets\n"
 		"a parameter, 'monitors' (a comma list, may be empty) or 'time_limit'; KEY=[A,B] makes it a list.\n\n"
 		"'suggest' tells which jobs execute the functions that a commit changes, by what 'run --profile' has counted;\n"

@@ -268,11 +268,14 @@ double job_kpi_threshold(const struct job *j, const char *metric)
 /* Our own programs, and what a parameter's value asks for. A value may hold {parameter}. */
 static void add_needs(const struct job *j, const struct program_def *d, struct strv *packages, struct strv *programs)
 {
-	strv_addv(programs, (const char *const *)d->own.v);
+	for (size_t i = 0; i < d->own.n; i++)
+		strv_add(programs, own_name(d->own.v[i]));
 	for (size_t i = 0; i < d->n_needs; i++) {
 		if (strcmp(job_value(j, d, d->need[i].param), d->need[i].value))
 			continue;
 		strv_addv(packages, (const char *const *)d->need[i].packages.v);
+		for (size_t k = 0; k < d->need[i].own.n; k++)
+			strv_add(programs, own_name(d->need[i].own.v[k]));
 		for (size_t k = 0; k < d->need[i].programs.n; k++) {
 			_cleanup_free_ char *name = job_pattern(j, d, d->need[i].programs.v[k]);
 

@@ -1,9 +1,16 @@
 # ---- helpers of every job; their own variables begin with _ ----------------------------------------------------------------------------------------
 
 export LC_ALL=C
-: "${KPB_PERTURB:=0}"
+# where Debian keeps ip, ethtool and xdp-bench, and su leaves them out
+case :$PATH: in *:/usr/sbin:*) ;; *) PATH=$PATH:/usr/sbin:/sbin ;; esac
+: "${KPB_PERTURB:=0}" "${KPB_ROBOT:=}"
 : "${RESULT_DIR:=$PWD/result}"
 case $RESULT_DIR in /*) ;; *) RESULT_DIR=$PWD/$RESULT_DIR ;; esac
+
+# What is being done, for people.
+say() {
+	[ -n "$KPB_ROBOT" ] || echo "kperfbot: $*" >&2
+}
 
 # Set-up failed: the run is "incomplete" (exit 99) and says nothing about the kernel.
 die() {
@@ -88,6 +95,11 @@ wait_for_file() {
 	done
 }
 
+# What a run that failed is explained by: the tool's own last line. A program may replace it.
+program_last_words() {
+	grep -v -e '^#' -e '^[[:space:]]*$' "$RESULT_DIR/$program" | tail -n 1
+}
+
 # A monitor may replace this by something that watches the program.
 timed() {
 	"$@"
@@ -132,15 +144,19 @@ sample_once() {
 	} >>"$RESULT_DIR/$1" 2>&1
 }
 
-# The command's own name where it is installed or in the root image; else it is compiled from the source in this script.
-# Sets $own_path.
+# The command's own name where it is installed or in the root image; else it is compiled from the source in this script, once
+# for a folder of results. Sets $own_path.
 own_program() {
 	own_path=$(command -v "$1") && return
 	own_path=$RESULT_DIR/bin/$1
-	command -v cc >/dev/null 2>&1 || die "missing program: $1, and cc to compile it (Debian packages: gcc libc6-dev)"
 	mkdir -p "$RESULT_DIR/bin"
-	"source_$(echo "$1" | tr - _)" >"$own_path.c"
-	cc -O2 -pthread -o "$own_path" "$own_path.c" || die "cannot compile $1"
+	"source_$(echo "$1" | tr - _)" >"$own_path.new.c" 2>/dev/null || die "the source of $1 is in scripts that were made to use it, not in this one"
+	[ -n "${own_link-}" ] || [ ! -x "$own_path" ] || ! cmp -s "$own_path.new.c" "$own_path.c" || return 0
+	command -v cc >/dev/null 2>&1 || die "missing program: $1, and cc to compile it (Debian packages: gcc libc6-dev)"
+	mv "$own_path.new.c" "$own_path.c"
+	say "compiling $1"
+	# shellcheck disable=SC2086 # no or one word
+	cc -O2 ${own_link-} -pthread -o "$own_path" "$own_path.c" || die "cannot compile $1"
 }
 
 # ---- two network namespaces joined by a veth pair: kpb0 (10.77.0.1, device kpb0) and kpb1 (10.77.0.2, device kpb1) ----
@@ -190,6 +206,7 @@ fact() {
 
 warn() {
 	fact warning "$*"
+	say "warning: $*"
 }
 
 # First line of a file, "" where it cannot be read.

@@ -172,6 +172,8 @@ static int read_needs(const struct ynode *needs, struct program_def *d)
 			r = read_list(ynode_get(values->val[k], "packages"), &n->packages);
 			if (r == 0)
 				r = read_list(ynode_get(values->val[k], "programs"), &n->programs);
+			if (r == 0)
+				r = read_list(ynode_get(values->val[k], "own"), &n->own);
 		}
 	}
 	return r;
@@ -225,6 +227,8 @@ static void def_free(struct program_def *d)
 		free(d->need[i].value);
 		strv_release(&d->need[i].packages);
 		strv_release(&d->need[i].programs);
+		strv_release(&d->need[i].own);
+		strv_release(&d->need[i].own_source);
 	}
 	free(d->need);
 	strv_release(&d->own);
@@ -239,19 +243,38 @@ static void def_free(struct program_def *d)
 	free(d);
 }
 
-static int read_own(const char *dir, struct program_def *d)
+/* The C texts of our own programs; "udp-sink/kpb-udp-send" is one of another program's folder. */
+static int read_own(const char *dir, const struct strv *own, struct strv *ret_source)
 {
 	int r = 0;
 
-	for (size_t i = 0; r == 0 && i < d->own.n; i++) {
-		_cleanup_free_ char *path = xasprintf("%s/guest/%s.c", dir, d->own.v[i]);
+	for (size_t i = 0; r == 0 && i < own->n; i++) {
+		const char *slash = strchr(own->v[i], '/');
+		_cleanup_free_ char *path = slash ? xasprintf("%s/../%.*s/guest/%s.c", dir, (int)(slash - own->v[i]), own->v[i], slash + 1)
+						  : xasprintf("%s/guest/%s.c", dir, own->v[i]);
 		_cleanup_buf_ struct buf text = {0};
 
 		r = fs_read(path, 1 << 20, &text);
 		if (r == 0)
-			strv_add(&d->own_source, buf_str(&text));
+			strv_add(ret_source, buf_str(&text));
 	}
 	return r;
+}
+
+static int read_all_own(const char *dir, struct program_def *d)
+{
+	int r = read_own(dir, &d->own, &d->own_source);
+
+	for (size_t i = 0; r == 0 && i < d->n_needs; i++)
+		r = read_own(dir, &d->need[i].own, &d->need[i].own_source);
+	return r;
+}
+
+const char *own_name(const char *own)
+{
+	const char *slash = strchr(own, '/');
+
+	return slash ? slash + 1 : own;
 }
 
 /* kind: "program" or "monitor". */
@@ -270,7 +293,7 @@ static int load_def(const char *kind, const char *name, struct program_def **ret
 	if (r == 0)
 		r = fs_read(run, 1 << 20, &text);
 	if (r == 0)
-		r = read_own(dir, d);
+		r = read_all_own(dir, d);
 	if (r < 0) {
 		def_free(d);
 		return r;

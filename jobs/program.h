@@ -24,7 +24,7 @@ struct param_def {
 	struct strv choice;
 };
 /* What is needed besides when a parameter has a value: packages and programs. */
-struct need_def { char *param, *value; struct strv packages, programs; };
+struct need_def { char *param, *value; struct strv packages, programs, own, own_source; };
 struct kpi_def { char *metric; double threshold; }; /* metric may hold {parameter} */
 struct program_def {
 	char *name, *summary, *run;     /* run: text of run.sh */
@@ -49,6 +49,8 @@ const struct param_def *program_def_param(const struct program_def *d, const cha
 const struct param_def *common_param(const char *key);
 /* The i-th of them, NULL after the last. for_script: only those that the script sees. */
 const struct param_def *common_param_at(size_t i, bool for_script);
+/* "udp-sink/kpb-udp-send" -> "kpb-udp-send", the program's own name. Within own. */
+const char *own_name(const char *own);
 /* All names, NULL-terminated, from list.h. */
 const char *const *program_names(void);
 const char *const *monitor_names(void);

@@ -103,6 +103,7 @@ static int run(const struct boot_request *q, const char *dir, struct boot_result
 	log = xasprintf("%s/script.log", abs);
 	strv_addf(&env, "RESULT_DIR=%s", abs);
 	strv_addf(&env, "KPB_PERTURB=%" PRId64, q->perturb);
+	strv_add(&env, "KPB_ROBOT=1");
 	if (q->image)
 		strv_addf(&env, "KPB_ARTEFACT=%s", q->image);
 	if (q->env)

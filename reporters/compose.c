@@ -296,10 +296,10 @@ static void add_materials(const struct facts *f, const char *dir, struct buf *ou
 	buf_addc(out, '\n');
 	buf_addf(out, "\tgit checkout %.12s         # and then %.12s, its parent\n", f->bad, f->good);
 	if (program)
-		buf_adds(out, "\t# build it, then run job.sh; RESULT_DIR is where its files go\n\n");
+		buf_adds(out, "\t# build it, then: KPB_ARTEFACT=PROGRAM sh job.sh runs=3\n\n");
 	else
 		buf_adds(out, "\tcp config .config && make olddefconfig bzImage\n"
-			      "\t# boot it, then run job.sh as root; RESULT_DIR is where its files go\n\n");
+			      "\t# boot it, then as root: sh job.sh runs=3\n\n");
 }
 
 static void add_table(struct store *s, const struct facts *f, const struct report_config *cfg, struct buf *out)

@@ -111,38 +111,6 @@ static void set_qemu(const struct facts *f, struct buf *b)
 	set(b, "kernel_arguments", more);
 }
 
-/* How a KPI's value is read out of a run's files; the bot itself uses jobs/programs/NAME/parse.c. */
-static void add_kpi(const struct facts *f, struct buf *b)
-{
-	static const struct { const char *suffix, *expression; } stress_ng[] = {
-		{".ops", "$5"}, {".ops_per_sec", "$9"}, {".ops_per_sec_usr_sys", "$10"},
-		{"icount.instructions_per_op", "1e9 / $10 / ns"}, {"icount.instructions", "$5 / $10 * 1e9 / ns"},
-	};
-	int64_t ns = (int64_t)1 << MIN(machine_number(f, "icount_shift", 3), 10);
-	const char *m = f->c.metric;
-
-	buf_adds(b, "\n# The value of the KPI in a folder of results.\nkpi_value() {\n");
-	for (size_t i = 0; streq(f->job.program, "stress-ng") && i < ARRAY_SIZE(stress_ng); i++) {
-		if (!endswith(m, stress_ng[i].suffix))
-			continue;
-		buf_addf(b, "\tawk -v ns=%" PRId64 " '$1 == \"stress-ng:\" && $3 ~ /^\\[/ && NF >= 10 && $5 ~ /^[0-9]+$/ && "
-			 "$9 ~ /^[0-9.]+$/ { printf \"%%.10g\\n\", %s; exit }' \"$1/stress-ng\"\n}\n", ns, stress_ng[i].expression);
-		return;
-	}
-	/* "name: number" or "name=number" lines, the mean of equal names; "kpi" may stand for the first one */
-	buf_adds(b, "\tawk -v want=");
-	buf_add_shell(b, startswith(m, f->job.program) && m[strlen(f->job.program)] == '.' ? m + strlen(f->job.program) + 1 : m);
-	buf_adds(b, " '\n\t\tmatch($0, /^[ \\t]*[A-Za-z0-9_.%\\/-]+[:=]/) {\n"
-		    "\t\t\tname = substr($0, 1, RLENGTH - 1); gsub(/[ \\t]/, \"\", name)\n"
-		    "\t\t\tsplit(substr($0, RLENGTH + 1), word, \" \")\n"
-		    "\t\t\tif (word[1] !~ /^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$/) next\n"
-		    "\t\t\tif (first == \"\") first = name\n\t\t\tsum[name] += word[1]; n[name]++\n\t\t}\n"
-		    "\t\tEND {\n\t\t\tif (!n[want] && want == \"kpi\") want = first\n"
-		    "\t\t\tif (n[want]) printf \"%.10g\\n\", sum[want] / n[want]\n\t\t}' \"$1/\"");
-	buf_add_shell(b, f->job.program);
-	buf_adds(b, "\n}\n");
-}
-
 static void add_header(const struct facts *f, const char *packages, struct buf *b)
 {
 	_cleanup_buf_ struct buf what = {0};
@@ -173,7 +141,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	bool kernel = !streq(f->tree.kind, "program");
 	bool vm = kernel && (streq(f->machine.driver, "qemu") || streq(f->machine.driver, "qemu-icount"));
 	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, config = {0}, fixed = {0}, expected = {0};
-	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL,
+	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL, *ns = NULL,
 			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir()), *config_file = config_path(f);
 	int r = fs_read(path, 1 << 20, &fixed);
 
@@ -184,13 +152,15 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	needs(f, kernel, vm, &packages, &programs);
 	add_header(f, buf_str(&packages), &b);
 	number = xasprintf("%" PRId64, f->c.id);
+	if (streq(f->machine.driver, "qemu-icount"))
+		ns = xasprintf("%d", 1 << MIN(machine_number(f, "icount_shift", 3), 10));
 	add_signed_percent(&expected, f->effect);
 	const char *const values[][2] = {
 		{"case_number", number}, {"url", f->tree.url}, {"branch", f->cmp.branch}, {"culprit", f->bad}, {"parent", f->good},
 		{"kpi", f->c.metric}, {"expected", buf_str(&expected)}, {"packages", buf_str(&packages)},
 		{"programs", buf_str(&programs)}, {"kind", kernel ? "kernel" : "program"},
 		{"how", vm ? "vm" : kernel ? "by_hand" : "here"}, {"build_command", command && *command ? command : "make"},
-		{"artefact", artefact},
+		{"artefact", artefact}, {"ns_per_insn", ns},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		set(&b, values[i][0], values[i][1]);
@@ -200,7 +170,6 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	add_document(&b, "job_script", f->job.script ? f->job.script : "");
 	if (kernel)
 		add_document(&b, "kernel_config", buf_str(&config));
-	add_kpi(f, &b);
 	buf_add(&b, buf_str(&fixed), fixed.len);
 	buf_add(out, b.s, b.len);
 	return 0;

@@ -11,6 +11,10 @@ need() {
 		command -v "$program" >/dev/null 2>&1 || die "missing program: $program (apt-get install $packages)"
 	done
 }
+# The value of the KPI in a folder of results: the job's own script reads it.
+kpi_value() {
+	env RESULT_DIR="$1" KPB_NS_PER_INSN="$ns_per_insn" sh "$work/job.sh" kpis 2>/dev/null | awk -v want="$kpi" '$2 == want { print $1; exit }'
+}
 oid_of() { if [ "$1" = parent ]; then echo "$parent"; else echo "$culprit"; fi; }
 
 fetch() {
@@ -70,11 +74,20 @@ make_root() {
 	"$root/bin/busybox" --list | while read -r applet; do
 		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
 	done
+	env RESULT_DIR="$work/own" sh "$work/job.sh" compile >/dev/null || die "the job's own programs do not compile"
+	PATH=$PATH:/usr/sbin:/sbin:$work/own/bin
 	for program in $programs; do
-		need "$program"
-		path=$(readlink -f "$(command -v "$program")")
-		rm -f "$root/bin/$program"
-		cp "$path" "$root/bin/$program"
+		case $program in
+		/*) path=$program into=$program ;;
+		*)
+			need "$program"
+			path=$(readlink -f "$(command -v "$program")") into=/bin/$program
+			;;
+		esac
+		[ -e "$path" ] || die "missing file: $path (apt-get install $packages)"
+		mkdir -p "$root${into%/*}"
+		rm -f "$root$into"
+		cp "$path" "$root$into"
 		{ ldd "$path" 2>/dev/null || :; } | sed -n 's/^[^/]*\(\/[^ ]*\).*/\1/p' | while read -r library; do
 			mkdir -p "$root${library%/*}"
 			cp -L "$library" "$root$library"
@@ -90,7 +103,7 @@ mount -t devtmpfs none /dev 2>/dev/null
 mount -t tmpfs none /tmp
 mkdir -p /dev/shm
 KPB_PERTURB=$(cat /perturb)
-export KPB_PERTURB
+export KPB_PERTURB KPB_ROBOT=1
 sh /job.sh >/result/script.log 2>&1 </dev/null
 echo $? >/result/status
 stty -F /dev/ttyS1 raw 2>/dev/null
@@ -125,7 +138,7 @@ run_vm() { # SIDE NUMBER RESULT_FOLDER
 run_here() { # SIDE NUMBER RESULT_FOLDER
 	artefact_path=$work/$1
 	[ -z "$artefact" ] || artefact_path=$work/$1/$artefact
-	env RESULT_DIR="$3" KPB_PERTURB="$2" KPB_ARTEFACT="$artefact_path" sh "$work/job.sh" >"$work/job.log" 2>&1 ||
+	env RESULT_DIR="$3" KPB_ROBOT=1 KPB_PERTURB="$2" KPB_ARTEFACT="$artefact_path" sh "$work/job.sh" >"$work/job.log" 2>&1 ||
 		die "the job failed for the $side: $(tail -n 1 "$work/job.log")"
 }
 

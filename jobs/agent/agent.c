@@ -378,6 +378,7 @@ static void guest(void)
 	setenv("PATH", "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", 1);
 	setenv("HOME", "/root", 1);
 	setenv("RESULT_DIR", "/result", 1);
+	setenv("KPB_ROBOT", "1", 1);
 	load_env("/job/env");
 	seed_random();
 	port = open_port();
@@ -413,6 +414,7 @@ int main(int argc, char **argv)
 		return 2;
 	}
 	setenv("RESULT_DIR", result, 1);
+	setenv("KPB_ROBOT", "1", 1);
 	snprintf(env, sizeof(env), "%s/env", job);
 	load_env(env);
 	status = run_script(job, result, &flags);

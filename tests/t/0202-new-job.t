@@ -50,6 +50,7 @@ int main(void)
 }
 C
 gcc "${flags[@]}" -o "$T/render" "$T/render.c" "$T/lib.so" && "$T/render" >"$T/script" &&
-	RESULT_DIR=$T/result sh "$T/script" >/dev/null && grep -qx "done" "$T/result/fork-rate"
-ok $? "its script runs"
+	RESULT_DIR=$T/result sh "$T/script" >"$T/kpis" 2>/dev/null && grep -qx "done" "$T/result/fork-rate" &&
+	grep -Eqx ' *[0-9.]+ +fork-rate.ops_per_sec' "$T/kpis"
+ok $? "its script runs, and prints the KPI"
 echo "1..$n"

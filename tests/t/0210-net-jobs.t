@@ -74,7 +74,7 @@ ok $? "settings are put back, namespaces and programs gone"
 
 # a machine that has neither of our programs compiles them from the script
 mkdir "$dir/bin"
-for tool in sh dash id mkdir rm cat nproc getconf grep tail cut sleep ls ip sed tr cp cc gcc as ld kill timeout; do
+for tool in sh dash id mkdir rm cat nproc getconf grep tail cut sleep ls ip sed tr cp mv cc gcc as ld kill timeout awk; do
 	found=$(command -v $tool) && ln -s "$found" "$dir/bin/$tool"
 done
 if [ -e "$dir/bin/cc" ]; then

@@ -1,4 +1,5 @@
 # Runs the program under time -v: GNU time, or busybox's, which prints the same lines.
+time_command=
 monitor_time_setup() {
 	if [ -x /usr/bin/time ] && /usr/bin/time -v -o /dev/null true 2>/dev/null; then
 		time_command="/usr/bin/time"
@@ -10,7 +11,7 @@ monitor_time_setup() {
 }
 
 timed() {
-	$time_command -v -o "$RESULT_DIR/time" "$@"
+	${time_command:+$time_command -v -o "$RESULT_DIR/time"} "$@"
 }
 
 monitor_time_start() {

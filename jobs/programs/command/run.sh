@@ -25,6 +25,22 @@ program_run() {
 	fi
 }
 
+# The same as parse.c reads: "name: number" or "name=number" lines, the mean of equal names; "kpi" may stand for the first.
+program_kpis() {
+	awk -v want="$kpi" '
+		match($0, /^[ \t]*[A-Za-z0-9_.%\/-]+[:=]/) {
+			name = substr($0, 1, RLENGTH - 1); gsub(/[ \t]/, "", name)
+			split(substr($0, RLENGTH + 1), word, " ")
+			if (word[1] !~ /^[-+]?[0-9.]+([eE][-+]?[0-9]+)?$/) next
+			if (first == "") first = name
+			sum[name] += word[1]; n[name]++
+		}
+		END {
+			from = !n[want] && want == "kpi" ? first : want
+			if (n[from]) printf "command.%s %.10g\n", want, sum[from] / n[from]
+		}' "$1/command"
+}
+
 program_teardown() {
 	:
 }

@@ -110,6 +110,54 @@ program_warmup() {
 	:
 }
 
+# The same as parse.c and engines.c read: rates of several clients add up, latencies are averaged.
+program_kpis() {
+	[ "$role" != server ] || return 0
+	awk -v engine="$engine" -v test="$test" '
+		function value(label) { return substr($0, index($0, label) + length(label)) + 0 }
+		function take_rate(v) { rate += v }
+		function take_median(us) { median += us; medians++ }
+		BEGIN {
+			stream = test ~ /stream/
+			qperf_block = test
+			sub(/_rr/, "_lat:", qperf_block)
+			sub(/_stream/, "_bw:", qperf_block)
+			scale["ns"] = 1e-3; scale["us"] = 1; scale["ms"] = 1e3; scale["sec"] = 1e6
+			scale["bytes/sec"] = 8e-6; scale["KB/sec"] = 8e-3; scale["MB/sec"] = 8; scale["GB/sec"] = 8e3; scale["TB/sec"] = 8e6
+		}
+		/^### kperfbot / { client = $5 == "client"; within = ""; round = 2; next }
+		/^### rc=/ { if (client && $0 != "### rc=0") failed = 1; client = 0 }
+		/^### stderr/ { client = client ? 2 : 0 }
+		/^### end/ { finished = 1 }
+		client != 1 { next }
+		engine == "neper" && /^local_throughput=/ { whole = 1 }
+		engine == "neper" && !stream && /^throughput=/ { take_rate(value("=")) }
+		engine == "neper" && stream && /^remote_throughput=/ { take_rate(value("=") / 1e6) }
+		engine == "neper" && !stream && /^latency_p50=/ { take_median(value("=") * 1e6) }
+		engine == "netperf" && /^THROUGHPUT=/ { take_rate(value("=")) }
+		engine == "netperf" && /^P50_LATENCY=/ { take_median(value("=")) }
+		engine == "iperf3" && /"error":/ { failed = 1 }
+		engine == "iperf3" && /"sum_received":/ { within = "sum" }
+		engine == "iperf3" && within == "sum" && /"bits_per_second":/ { take_rate(value(":") / 1e6); within = "" }
+		engine == "sockperf" && /Round trip is|avg-rtt=/ { round = 1 }
+		engine == "sockperf" && !stream && /\[Valid Duration\]/ { if (value("RunTime=") > 0) take_rate(value("ReceivedMessages=") / value("RunTime=")) }
+		engine == "sockperf" && !stream && /percentile 50\.000 =/ { take_median(value("=") * round) }
+		engine == "sockperf" && stream && /BandWidth is/ { take_rate(value("MBps (") * 1.048576) }
+		engine == "qperf" && NF == 1 && /:$/ { within = $1 }
+		engine != "qperf" || within != qperf_block || NF != 4 || $2 != "=" || !($4 in scale) { next }
+		$1 == "latency" { take_rate(1e6 / (2 * $3 * scale[$4])) }
+		$1 == (test == "udp_stream" ? "recv_bw" : "bw") { take_rate($3 * scale[$4]) }
+		END {
+			if (failed || !finished || !(rate > 0) || (engine == "neper" && !whole)) exit
+			printf "neper.%s.throughput %.10g\n", test, rate
+			if (medians) printf "neper.%s.latency_p50 %.10g\n", test, median / medians
+		}' "$1/neper"
+}
+
+program_last_words() {
+	cat "$RESULT_DIR"/neper-client.* "$RESULT_DIR"/neper-client-err.* | grep -v '^[[:space:]]*[]{}]*,*[[:space:]]*$' | tail -n 1
+}
+
 program_teardown() {
 	[ -z "$server_pid" ] || kill -TERM "$server_pid" 2>/dev/null || :
 	[ "$rx_ns" != 1 ] || net_pair_remove
@@ -131,7 +179,7 @@ program_run() {
 	if [ "$result" = 0 ]; then
 		echo "### end"
 	else
-		cat "$RESULT_DIR"/neper-client.* "$RESULT_DIR"/neper-client-err.* | grep -v '^[[:space:]]*[]{}]*,*[[:space:]]*$' | tail -n 1
+		program_last_words
 	fi
 	return "$result"
 }

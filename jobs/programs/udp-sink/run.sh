@@ -116,6 +116,28 @@ run_sink() {
 	timed $in_rx "$sink" -a "$address" -p "$port" -w "$threads" -c "$app_list" -r "$rcvbuf" -W "$warmup_seconds" -t "$seconds"
 }
 
+# The same as parse.c reads.
+program_kpis() {
+	[ "$role" != sender ] || return 0
+	awk -F= -v role="$role" -v ns="${KPB_NS_PER_INSN:-0}" '
+		$1 == "done" { finished = 1 }
+		$1 == "sender_done" { sender = 1 }
+		$1 == "seconds" { s = $2 }
+		$1 == "packets" { packets = $2 }
+		$1 == "rps" { rps = $2 }
+		$1 ~ /^cpu[0-9]+\.user$/ { cpus++ }
+		$1 ~ /^cpu[0-9]+\.(user|nice|system|irq|softirq)$/ { busy += $2 }
+		$1 ~ /^cpu[0-9]+\.(idle|iowait)$/ { idle += $2 }
+		$1 ~ /^cpu[0-9]+\.rps$/ { steered += $2 }
+		END {
+			if (!finished || (role == "both" && !sender) || !(s > 0.001) || !(packets > 0)) exit
+			if (rps == "on" && cpus > 1 && !steered) exit
+			printf "sink.pps %.10g\n", packets / s
+			if (busy > 0) printf "sink.cpu_us_per_packet %.10g\n", busy * 10000 / packets
+			if (ns > 0 && cpus == 1 && !idle) printf "icount.instructions_per_op %.10g\n", s * 1e9 / ns / packets
+		}' "$1/udp-sink"
+}
+
 program_teardown() {
 	[ -z "$send_pid" ] || kill -KILL "$send_pid" 2>/dev/null || :
 	[ "$rx_ns" != 1 ] || net_pair_remove

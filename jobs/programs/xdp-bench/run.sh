@@ -161,7 +161,11 @@ program_setup() {
 	need_root
 	need ip ethtool
 	[ "$role" = generator ] || need xdp-bench
-	[ "$generator" = pktgen ] || [ "$role" = receiver ] || need "$generator"
+	case $role,$generator in
+	receiver,* | *,pktgen) ;;
+	*,kpb-udp-send) own_program kpb-udp-send ;;
+	*) need "$generator" ;;
+	esac
 	seconds=$(to_seconds "$runtime")
 	warmup_seconds=$(to_seconds "$warmup")
 	[ "$seconds" -ge 3 ] || die "runtime '$runtime' is too short: xdp-bench prints once a second, 3s or more is wanted"
@@ -264,7 +268,7 @@ xdp_start_udp() {
 	# shellcheck disable=SC2016
 	xdp_said=$(in_gen sh -c '"$3" addr add 198.18.0.1/24 dev "$1" && "$3" neigh replace 198.18.0.2 lladdr "$2" dev "$1" nud permanent' \
 		sh "$xdp_gen" "$dst_mac" "$ip_program" 2>&1) || die "cannot give $xdp_gen an address: $xdp_said"
-	$xdp_enter kpb-udp-send -a 198.18.0.2 -p 9 -f "$flows" -s "$xdp_bytes" -b "$xdp_burst" -T "$xdp_threads" -c "$xdp_cpu_list" -t 86400 \
+	$xdp_enter "$own_path" -a 198.18.0.2 -p 9 -f "$flows" -s "$xdp_bytes" -b "$xdp_burst" -T "$xdp_threads" -c "$xdp_cpu_list" -t 86400 \
 		>"$RESULT_DIR/generator" 2>&1 &
 	xdp_gen_pid=$!
 }
@@ -462,6 +466,34 @@ program_run() {
 		esac
 	done
 	echo "# ---- end"
+}
+
+# The same as parse.c reads: the mean of the whole seconds within the measured part.
+program_kpis() {
+	[ "$role" != generator ] || return 0
+	awk -v mode="$mode" -v want="$(to_seconds "$runtime")" -v skip="$(to_seconds "$warmup")" '
+		function number(s) { gsub(/,/, "", s); return s + 0 }
+		/^# times: / { skip = $6 - $4; skip = skip > int(skip) ? int(skip) + 1 : int(skip); last = int($8 - $4) - skip; if (last < want) want = last }
+		/^# exit status: / { status = $4 }
+		/^# ---- / { section = $3; next }
+		section != "stdout" { next }
+		/Packets received/ { finished = 1 }
+		($1 == "Summary" || $1 ~ /->/) && $3 == "rx/s" {
+			seen++
+			if (seen <= skip || seen > skip + want) next
+			used++
+			for (i = 2; i < NF; i += 2) sum[$(i + 1)] += number($i)
+		}
+		END {
+			sends = mode == "redirect" || mode == "redirect-map" || mode == "redirect-multi"
+			if (status || section != "end" || !finished || !used || !sum["rx/s"]) exit
+			if (sends && (!sum["xmit/s"] || sum["err/s"] > sum["rx/s"] / 2)) exit
+			printf "xdp-bench.rx_pps %.10g\n", sum["rx/s"] / used
+		}' "$1/xdp-bench"
+}
+
+program_last_words() {
+	if [ "$role" = generator ]; then tail -n 1 "$RESULT_DIR/generator"; else xdp_last_line "$RESULT_DIR/xdp-bench.err"; fi
 }
 
 program_teardown() {
