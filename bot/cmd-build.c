@@ -75,7 +75,7 @@ static int find_commit(struct ctx *c, const struct asked *a, const char *rev, co
 	int r = ask_commit(c, a, rev, &base);
 
 	if (r >= 0 && patches && !streq(patches, "none"))
-		return points_patch(c->store, &a->tree, a->git_dir, base, patches, ret);
+		return points_patch(c->store, &a->tree, a->git_dir, base, patches, true, ret);
 	if (r >= 0)
 		*ret = TAKE_PTR(base);
 	return r;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine.h"
 #include "bot/engine-detect.h"
+#include "bot/points.h"
 #include "bisect/compare-class.h"
 #include "jobs/check.h"
 #include "kernels/build.h"
@@ -718,29 +719,49 @@ static char *base_for(struct engine *e, const char *git_dir, const struct db_bra
 	return base;
 }
 
+/* A point with a series asks what the series does on the new head; one without, what the new head does. 1: open. */
+static int ask_point(struct engine *e, const struct db_tree *tree, const struct tree_config *t, const struct db_branch *b,
+		     const char *base, const struct job *job)
+{
+	_cleanup_free_ char *git_dir = engine_git_dir(e->cfg, tree->name), *patched = NULL;
+	struct db_job dj = {0};
+	struct db_comparison c = {0};
+	int64_t id;
+	int r = job->patches ? points_patch(e->store, tree, git_dir, b->head, job->patches, false, &patched) : 0;
+
+	if (r == -EWOULDBLOCK) /* the mirror is being fetched: next time */
+		return 1;
+	if (r == -ENOTSUP) {
+		store_event(e->store, 0, 0, 0, "%s/%s: %s", tree->name, b->name, err_msg());
+		return 0;
+	}
+	if (r >= 0)
+		r = job_to_db(job, &dj);
+	if (r >= 0)
+		r = engine_ask(e, tree, t, b->name, patched ? b->head : base, patched ? patched : b->head, &dj, t->machine, &id);
+	if (r >= 0)
+		r = store_comparison_by_id(e->store, id, &c);
+	if (r >= 0)
+		r = streq(c.state, "open");
+	db_comparison_release(&c);
+	db_job_release(&dj);
+	return r;
+}
+
 /* Makes the comparisons of a new head. Returns how many of them are still open. */
 static int ask_all(struct engine *e, const struct db_tree *tree, const struct tree_config *t, const struct db_branch *b,
 		   const char *base)
 {
+	const struct strv none = {0};
 	int open = 0, r = 0;
 
 	for (size_t i = 0; r >= 0 && i < t->jobs.n; i++) {
 		struct job_list jobs = {0};
 
-		r = job_load(t->jobs.v[i], e->cfg->dir, NULL, &jobs);
+		r = points_jobs(t->jobs.v[i], e->cfg->dir, NULL, &none, &t->patches, &jobs);
 		for (size_t k = 0; r >= 0 && k < jobs.n; k++) {
-			struct db_job dj = {0};
-			struct db_comparison c = {0};
-			int64_t id;
-
-			r = job_to_db(&jobs.v[k], &dj);
-			if (r >= 0)
-				r = engine_ask(e, tree, t, b->name, base, b->head, &dj, t->machine, &id);
-			if (r >= 0)
-				r = store_comparison_by_id(e->store, id, &c);
-			open += r >= 0 && streq(c.state, "open");
-			db_comparison_release(&c);
-			db_job_release(&dj);
+			r = ask_point(e, tree, t, b, base, &jobs.v[k]);
+			open += r > 0;
 		}
 		job_list_release(&jobs);
 	}

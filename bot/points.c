@@ -13,7 +13,8 @@ void points_release(struct points *p)
 	*p = (struct points){0};
 }
 
-int points_patch(struct store *s, const struct db_tree *tree, const char *git_dir, const char *base, const char *path, char **ret_oid)
+int points_patch(struct store *s, const struct db_tree *tree, const char *git_dir, const char *base, const char *path, bool wait,
+		 char **ret_oid)
 {
 	_cleanup_(patches_release) struct patches series = {0};
 	_cleanup_(patched_release) struct patched made = {0};
@@ -21,7 +22,7 @@ int points_patch(struct store *s, const struct db_tree *tree, const char *git_di
 	int r = patches_read(path, &series);
 
 	if (r >= 0)
-		r = patches_apply(git_dir, base, &series, &made);
+		r = patches_apply(git_dir, base, &series, wait, &made);
 	if (r < 0)
 		return r;
 	row.commit = made.oid;
@@ -103,7 +104,7 @@ int points_make(struct store *s, const struct asked *a, const struct job_list *l
 		p.n++;
 		x->name = xstrdup(l->v[i].point);
 		if (l->v[i].patches)
-			r = points_patch(s, &a->tree, a->git_dir, base, l->v[i].patches, &x->commit);
+			r = points_patch(s, &a->tree, a->git_dir, base, l->v[i].patches, true, &x->commit);
 		else
 			x->commit = xstrdup(base);
 	}

@@ -22,7 +22,8 @@ int points_jobs(const char *name, const char *dir, const char *const *overrides,
 		struct job_list *ret);
 /* What each is measured on: base, or base with the series on top. */
 int points_make(struct store *s, const struct asked *a, const struct job_list *l, const char *base, struct points *ret);
-/* Applies the series in a file or folder on base and notes it in the database. */
-int points_patch(struct store *s, const struct db_tree *tree, const char *git_dir, const char *base, const char *path, char **ret_oid);
+/* Applies the series in a file or folder on base and notes it in the database. wait and errors as patches_apply(). */
+int points_patch(struct store *s, const struct db_tree *tree, const char *git_dir, const char *base, const char *path, bool wait,
+		 char **ret_oid);
 
 #endif

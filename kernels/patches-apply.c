@@ -402,7 +402,7 @@ static void tidy(const char *git_dir, const char *lock_path)
 		(void)fs_rm_rf(top);
 }
 
-int patches_apply(const char *git_dir, const char *base, const struct patches *s, struct patched *ret)
+int patches_apply(const char *git_dir, const char *base, const struct patches *s, bool wait, struct patched *ret)
 {
 	_cleanup_free_ char *real = realpath(git_dir, NULL), *lock_path = xasprintf("%s.lock", git_dir); /* as tree_fetch() has it */
 	_cleanup_close_ int lock = -1;
@@ -415,7 +415,7 @@ int patches_apply(const char *git_dir, const char *base, const struct patches *s
 		tidy(real, lock_path);
 	if (r != 0)
 		return MIN(r, 0);
-	lock = fs_lock(lock_path, true);
+	lock = fs_lock(lock_path, wait);
 	if (lock < 0)
 		return lock;
 	mirror_sweep(real);

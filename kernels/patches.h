@@ -6,7 +6,7 @@
  *	struct patches s = {0};
  *	struct patched p = {0};
  *	patches_read("changli.mbox", &s);
- *	patches_apply(git_dir, base, &s, &p);            p.oid is base with the series on top
+ *	patches_apply(git_dir, base, &s, true, &p);          p.oid is base with the series on top
  *	patched_release(&p);
  *	patches_release(&s);
  *
@@ -43,7 +43,7 @@ struct patched {
 };
 void patched_release(struct patched *p);
 /* base: full id. Kept under refs/kperfbot/patched/ for good. -ENOTSUP where a patch does not apply or is none, the message names
- * mail and file. Waits for a fetch of that mirror to end. */
-int patches_apply(const char *git_dir, const char *base, const struct patches *s, struct patched *ret);
+ * mail and file. While that mirror is fetched: waits, or without wait -EWOULDBLOCK. */
+int patches_apply(const char *git_dir, const char *base, const struct patches *s, bool wait, struct patched *ret);
 
 #endif

@@ -228,6 +228,9 @@ static void add_head(struct store *s, const struct facts *f, const struct report
 	} else {
 		add_candidates(f, out);
 	}
+	if (f->series.commit)
+		buf_addf(out, "%s %" PRId64 " of %" PRId64 " of the patch series %s, applied on %s of\n", f->single ? "patch" : "up to patch",
+			 f->patch, f->series.patches, f->series.name, f->series.base);
 	buf_add_term(out, f->tree.url);
 	if (f->cmp.branch && *f->cmp.branch) {
 		buf_addc(out, ' ');
@@ -292,9 +295,13 @@ static void add_materials(const struct facts *f, const char *dir, struct buf *ou
 	buf_adds(out, "To reproduce:\n\n\tgit fetch ");
 	buf_add_shell(out, f->tree.url);
 	buf_addc(out, ' ');
-	buf_add_shell(out, f->cmp.branch && *f->cmp.branch ? f->cmp.branch : f->bad);
+	buf_add_shell(out, f->cmp.branch && *f->cmp.branch ? f->cmp.branch : f->series.commit ? f->series.base : f->bad);
 	buf_addc(out, '\n');
-	buf_addf(out, "\tgit checkout %.12s         # and then %.12s, its parent\n", f->bad, f->good);
+	if (f->series.commit)
+		buf_addf(out, "\tgit checkout %.12s && git am -k patches.mbox    # %" PRId64 " of the series; then without the last one\n",
+			 f->series.base, f->patch);
+	else
+		buf_addf(out, "\tgit checkout %.12s         # and then %.12s, its parent\n", f->bad, f->good);
 	if (program)
 		buf_adds(out, "\t# build it, then: KPB_ARTEFACT=PROGRAM sh job.sh runs=3\n\n");
 	else

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reporters/facts.h"
+#include "lib/proc.h"
 #include <ctype.h>
 #include <json-c/json.h>
 
@@ -163,6 +164,35 @@ static void load_commits(const char *git_dir, struct facts *f)
 	}
 }
 
+/* Commits of a series are in nobody's repository: its mails say what was measured. */
+static void load_series(struct store *s, const char *git_dir, struct facts *f)
+{
+	struct db_patched p = {0};
+	struct tree_range range = {0};
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *commits = NULL;
+
+	if (!git_dir || store_patched_get(s, f->cmp.head, &p) < 0)
+		return;
+	if (streq(p.base, f->bad) || tree_is_ancestor(git_dir, p.base, f->bad) != 1 ||
+	    tree_range(git_dir, p.base, f->bad, MAX_COMMITS, &range) < 0) {
+		db_patched_release(&p);
+		return;
+	}
+	f->series = p;
+	f->patch = range.dag.n - 1;
+	f->good_in_series = !streq(p.base, f->good) && tree_is_ancestor(git_dir, p.base, f->good) == 1;
+	tree_range_release(&range);
+	commits = xasprintf("%s..%s", p.base, f->bad);
+	/* -k keeps subjects as they are: the same commits come of it */
+	if (proc_run(&(struct proc_spec){.argv = ARGV("git", "--git-dir", git_dir, "format-patch", "-k", "--stdout", "--no-signature",
+						       "--no-ext-diff", "--no-textconv", "--binary", "--full-index", "--end-of-options",
+						       commits), .timeout_s = 60, .env_clear = true,
+					 .env_add = ARGV("GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")}, &r) >= 0 &&
+	    !r.status && !r.truncated)
+		buf_add(&f->mbox, buf_str(&r.out), r.out.len);
+}
+
 int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct facts *ret)
 {
 	_cleanup_facts_ struct facts f = {0};
@@ -174,6 +204,7 @@ int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct fac
 	load_candidates(f.c.candidates, &f);
 	judge(&f);
 	load_commits(git_dir, &f);
+	load_series(s, git_dir, &f);
 	load_build(s, &f, f.good, &f.good_build);
 	load_build(s, &f, f.bad, &f.bad_build);
 	load_root_image(s, &f);
@@ -201,6 +232,8 @@ void facts_release(struct facts *f)
 	commit_info_release(&f->bad_info);
 	db_build_release(&f->good_build);
 	db_build_release(&f->bad_build);
+	db_patched_release(&f->series);
+	buf_release(&f->mbox);
 	free(f->root_image);
 	free(f->testcase);
 	strv_release(&f->keys);

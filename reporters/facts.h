@@ -36,6 +36,10 @@ struct facts {
 	char *good, *bad;               /* the two kernels that are compared: parent and culprit, or base and head */
 	struct commit_info good_info, bad_info;         /* empty where git does not know them */
 	struct db_build good_build, bad_build;          /* id 0: none */
+	struct db_patched series;       /* where bad is a commit that we made of a patch series; else commit NULL */
+	int64_t patch;                  /* which one of it bad is, from 1 */
+	bool good_in_series;
+	struct buf mbox;                /* its patches up to bad, empty where git does not have them */
 	double effect, lo, hi;          /* relative; of the proof, else of the whole change */
 	int verdict;                    /* -1 regression, +1 improvement, 0 not known */
 	char *root_image;
@@ -72,7 +76,7 @@ int report_block(struct store *s, const struct facts *f, const struct effect_rul
 int report_executed(struct store *s, const struct facts *f, const char *git_dir, struct buf *out);
 /* The script, see report_reproduce_script(). */
 int reproduce_script(struct store *s, const struct facts *f, struct buf *out);
-/* Writes the case's folder: reproduce.sh, job.sh, config. *ret_dir: new string. */
+/* Writes the case's folder: reproduce.sh, job.sh, config, patches.mbox. *ret_dir: new string. */
 int reproduce_folder(struct store *s, const struct facts *f, const struct report_config *cfg, char **ret_dir);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reporters/recipients.h"
+#include "kernels/patches.h"
 #include "lib/proc.h"
 #include "reporters/mail.h"
 #include "reporters/maintainers.h"
@@ -91,7 +92,7 @@ static void add_culprit_people(struct recipients *r, const struct facts *f)
 	if (!c->oid)
 		return;
 	recipients_add(r, true, c->author_name, c->author_mail, author);
-	if (f->verdict <= 0)
+	if (f->verdict <= 0 && !streq(c->committer_mail, PATCH_COMMITTER_MAIL)) /* ours, of a patch series */
 		recipients_add(r, false, c->committer_name, c->committer_mail, committer);
 }
 

@@ -111,6 +111,23 @@ static void set_qemu(const struct facts *f, struct buf *b)
 	set(b, "kernel_arguments", more);
 }
 
+/* What is to be fetched; commits of a patch series cannot be, they are made of its mails. */
+static int add_commits(const struct facts *f, struct buf *b)
+{
+	const char *base = f->series.base;
+	_cleanup_free_ char *commits = !base ? xasprintf("%s %s", f->good, f->bad) :
+				       f->good_in_series || streq(f->good, base) ? xstrdup(base) : xasprintf("%s %s", f->good, base);
+
+	if (base && !f->mbox.len)
+		return err_set(-ENODATA, "the patches of %.12s are gone from the mirror: apply series '%s' on %.12s again", f->bad,
+			       f->series.name, base);
+	set(b, "commits", commits);
+	set(b, "series_base", base);
+	if (base)
+		add_document(b, "series", f->mbox.s);
+	return 0;
+}
+
 static void add_header(const struct facts *f, const char *packages, struct buf *b)
 {
 	_cleanup_buf_ struct buf what = {0};
@@ -164,6 +181,9 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		set(&b, values[i][0], values[i][1]);
+	r = add_commits(f, &b);
+	if (r < 0)
+		return r;
 	buf_adds(&b, "boots=${BOOTS:-3}\n");
 	if (vm)
 		set_qemu(f, &b);
@@ -187,7 +207,7 @@ int reproduce_folder(struct store *s, const struct facts *f, const struct report
 {
 	_cleanup_free_ char *dir = xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id), *config = config_path(f);
 	_cleanup_free_ char *sh = xasprintf("%s/reproduce.sh", dir), *job = xasprintf("%s/job.sh", dir),
-			    *conf = xasprintf("%s/config", dir), *canonical = xasprintf("%s/job.json", dir);
+			    *mbox = xasprintf("%s/patches.mbox", dir), *conf = xasprintf("%s/config", dir), *canonical = xasprintf("%s/job.json", dir);
 	_cleanup_buf_ struct buf text = {0};
 	const char *script = f->job.script ? f->job.script : "";
 	int r = fs_mkdir_p(dir);
@@ -195,6 +215,8 @@ int reproduce_folder(struct store *s, const struct facts *f, const struct report
 	r = r < 0 ? r : reproduce_script(s, f, &text);
 	r = r < 0 ? r : fs_write_atomic(sh, text.s, text.len);
 	r = r < 0 ? r : fs_write_atomic(job, script, strlen(script));
+	if (r == 0 && f->mbox.len)
+		r = fs_write_atomic(mbox, f->mbox.s, f->mbox.len);
 	if (r == 0 && f->job.canonical)
 		r = fs_write_atomic(canonical, f->job.canonical, strlen(f->job.canonical));
 	if (r == 0 && !streq(f->tree.kind, "program") && config)

@@ -20,7 +20,7 @@ oid_of() { if [ "$1" = parent ]; then echo "$parent"; else echo "$culprit"; fi; 
 fetch() {
 	need git
 	[ -d "$src" ] || git init -q "$src"
-	for oid in "$parent" "$culprit"; do
+	for oid in $commits; do
 		git -C "$src" cat-file -e "$oid^{commit}" 2>/dev/null && continue
 		say "fetching $oid"
 		# most servers give a single commit; others need the whole branch
@@ -28,6 +28,21 @@ fetch() {
 			git -C "$src" fetch -q "$url" "${branch:-refs/heads/*:refs/kperfbot/*}" || die "cannot fetch from $url"
 		git -C "$src" cat-file -e "$oid^{commit}" 2>/dev/null || die "$url no longer has commit $oid"
 	done
+	[ -z "$series_base" ] || make_series
+}
+
+# The commits of a patch series are in no repository: with the robot's committer and date git am makes the same ones.
+make_series() {
+	git -C "$src" cat-file -e "$culprit^{commit}" 2>/dev/null && return
+	say "applying the patch series on $series_base"
+	git -C "$src" am --abort 2>/dev/null || :
+	git -C "$src" checkout -q --force --detach "$series_base"
+	series | GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1 GIT_COMMITTER_NAME=kperfbot \
+		GIT_COMMITTER_EMAIL=kperfbot@localhost \
+		GIT_COMMITTER_DATE="@$(git -C "$src" log -1 --format=%ct "$series_base") +0000" git -C "$src" am -q -k ||
+		die "the patch series does not apply"
+	git -C "$src" cat-file -e "$culprit^{commit}" 2>/dev/null ||
+		die "the patches made $(git -C "$src" rev-parse HEAD), not $culprit"
 }
 
 build_program() {

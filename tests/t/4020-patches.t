@@ -105,7 +105,32 @@ kp bisect main main+care --job "$job" --json >"$dir/bisect.json" 2>"$dir/log"; o
 is "$(git --git-dir "$dir/state/trees/small.git" log -1 --format=%an,%s "$(field "$dir/bisect.json" 'o["cases"][0]["culprit"]')")" \
 	'bob,bench: take care $(touch pwned) `id`' "names the patch"
 
-sed -i "/jobs:/a\    patches: [none, nosuch.mbox]" "$dir/etc/kperfbot.yaml"
+mail() { /usr/bin/python3 -c 'import mailbox,sys; print(mailbox.mbox(sys.argv[1])[int(sys.argv[2])].get_payload(decode=True).decode())' "$dir/mbox" "$1"; }
+mail 0 >"$dir/out" 2>&1
+has "$dir/out" "patch 2 of 3 of the patch series care, applied on $base of"
+! grep -q kperfbot@localhost "$dir/mbox"; ok $? "who applied it is nobody to write to"
+script=$(find "$dir/state/cases" -name reproduce.sh)
+(mkdir "$dir/again" && cd "$dir/again" && BOOTS=2 sh "$script") >"$dir/out" 2>&1; ok $? "the reproduce script makes the commits anew"
+grep -Eq '^change +-[23]\.[0-9]+%' "$dir/out"; ok $? "and finds the same"
+
+# A watched tree's series is asked about on each new head.
+sed -i "s/jobs: .*/jobs: [one]/; /jobs:/a\    patches: [none, care.mbox, other.mbox]" "$dir/etc/kperfbot.yaml"
+cp "$dir/other.mbox" "$dir/etc/"
+grep -v patches: "$dir/etc/sink.yaml" | sed 's/run:.*/run: "$KPB_ARTEFACT --rps"/' >"$dir/etc/one.yaml"
+git -C "$dir/work" checkout -q main~3; echo new >"$dir/work/README"; git -C "$dir/work" add README; as ann "readme"
+git -C "$dir/work" push -q "$dir/up.git" HEAD:main
+kp daemon --until-idle >"$dir/log" 2>&1; ok $? "the daemon sees a new head"
+kp sql "SELECT base, head, state FROM comparison WHERE branch = 'main' ORDER BY id" --json >"$dir/cmp.json"
+head=$(git --git-dir "$dir/up.git" rev-parse main)
+is "$(field "$dir/cmp.json" '[(c["base"] == "'$base'", c["base"] == "'$head'", c["state"]) for c in o]')" \
+	"[(True, False, 'same'), (False, True, 'different')]" "compares it with the old one, and the series on it with it"
+kp query cases --json >"$dir/cases.json"
+is "$(git --git-dir "$dir/state/trees/small.git" log -1 --format=%s "$(field "$dir/cases.json" 'o[-1]["culprit"]')")" \
+	'bench: take care $(touch pwned) `id`' "and finds the patch"
+kp query events --json >"$dir/events.json"
+is "$(field "$dir/events.json" 'any("other.mbox" in e["event"] and "does not apply" in e["event"] for e in o)')" True "an event tells of the one that does not apply"
+
+sed -i "s/patches: .*/patches: [none, nosuch.mbox]/" "$dir/etc/kperfbot.yaml"
 kp query runs >"$dir/out" 2>&1; is $? 2 "a tree's series must be there"
 has "$dir/out" "there is no patch series '$dir/etc/nosuch.mbox'"
 done_testing

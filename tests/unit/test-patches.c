@@ -48,7 +48,7 @@ static char *apply(const char *name, struct patched *ret_or_null)
 	int r = patches_read(path, &s);
 
 	if (r == 0)
-		r = patches_apply(mirror, base, &s, &p);
+		r = patches_apply(mirror, base, &s, true, &p);
 	patches_release(&s);
 	if (r < 0)
 		return xstrdup("");
@@ -205,6 +205,15 @@ static void test_killed(void)
 	int good = 0, killed = 0, rounds = 10;
 
 	is_int(patches_read(path, &s), 0, "reads it");
+	{
+		_cleanup_free_ char *other = xasprintf("%s.lock", mirror);
+		_cleanup_close_ int fetching = fs_lock(other, true);
+		struct patched p = {0};
+
+		free(sh("git --git-dir=%s for-each-ref --format='delete %%(refname)' refs/kperfbot/patched | git --git-dir=%s update-ref --stdin",
+			mirror, mirror));
+		is_int(patches_apply(mirror, base, &s, false, &p), -EWOULDBLOCK, "not while the mirror is fetched");
+	}
 	for (int i = 0; i < rounds; i++) {
 		struct patched p = {0};
 		pid_t pid;
@@ -214,7 +223,7 @@ static void test_killed(void)
 			mirror, mirror));
 		pid = fork();
 		if (!pid)
-			_exit(patches_apply(mirror, base, &s, &p) != 0);
+			_exit(patches_apply(mirror, base, &s, true, &p) != 0);
 		usleep(12000 * (i + 1));
 		kill(pid, SIGKILL);
 		waitpid(pid, &ws, 0);
@@ -226,7 +235,7 @@ static void test_killed(void)
 			fs_mkdir_parent(lock);
 			fs_write_atomic(lock, "", 0);
 		}
-		if (patches_apply(mirror, base, &s, &p) < 0)
+		if (patches_apply(mirror, base, &s, true, &p) < 0)
 			printf("# round %d: %s\n", i, err_msg());
 		good += streq(p.oid, want);
 		patched_release(&p);
