@@ -19,13 +19,14 @@ struct tree_options {
 	const char *kconfig, *command, *artefact, *machine, *label;
 	double interval;
 	int64_t max_commits;
-	struct strv branches, jobs, cc;
+	struct strv branches, jobs, patches, cc;
 };
 
 static void release_options(struct tree_options *o)
 {
 	strv_release(&o->branches);
 	strv_release(&o->jobs);
+	strv_release(&o->patches);
 	strv_release(&o->cc);
 }
 
@@ -52,7 +53,7 @@ static struct tree_config config_of(const char *name, const char *url, const str
 				    .branches = o->branches, .interval_s = o->interval,
 				    .kconfig = (char *)(o->program ? "program" : o->kconfig ? o->kconfig : "vm-min"),
 				    .build_command = (char *)o->command, .artefact = (char *)o->artefact, .jobs = o->jobs,
-				    .machine = (char *)(o->machine ? o->machine : o->program ? "local" : "qemu-icount"),
+				    .patches = o->patches, .machine = (char *)(o->machine ? o->machine : o->program ? "local" : "qemu-icount"),
 				    .branch_label = (char *)o->label, .mail_cc = o->cc, .max_commits = o->max_commits};
 }
 
@@ -63,7 +64,7 @@ static void keep_old(const struct db_tree *old, const struct tree_config *t, str
 		{&o->kconfig, t->program ? NULL : t->kconfig}, {&o->command, t->build_command}, {&o->artefact, t->artefact},
 		{&o->machine, t->machine}, {&o->label, t->branch_label}};
 	const struct { struct strv *now; const struct strv *before; } lists[] = {
-		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->cc, &t->mail_cc}};
+		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->patches, &t->patches}, {&o->cc, &t->mail_cc}};
 
 	if (streq(old->kind, "program"))
 		o->program = true;
@@ -95,6 +96,19 @@ static int check_jobs(const struct ctx *c, struct strv *jobs)
 		job_list_release(&l);
 		if (r < 0)
 			return r;
+	}
+	return 0;
+}
+
+static int check_patches(struct strv *patches)
+{
+	for (size_t i = 0; i < patches->n; i++) {
+		char *path = streq(patches->v[i], "none") ? xstrdup("none") : realpath(patches->v[i], NULL);
+
+		if (!path)
+			return err_set(-EINVAL, "there is no patch series '%s'", patches->v[i]);
+		free(patches->v[i]);
+		patches->v[i] = path;
 	}
 	return 0;
 }
@@ -145,6 +159,8 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 		r = check_texts(o);
 	if (r == 0)
 		r = check_jobs(c, &o->jobs);
+	if (r >= 0)
+		r = check_patches(&o->patches);
 	if (r == 0 && o->machine && !config_machine(&c->config, o->machine))
 		r = err_set(-EINVAL, "no machine '%s' in the configuration; 'kperfbot machine list' shows them", o->machine);
 	if (r < 0)
@@ -267,6 +283,7 @@ static int run(int argc, char **argv, struct ctx *c)
 		OPT_LIST('b', "branch", "GLOB", &o.branches, "watch branches that match (repeatable; default all)"),
 		OPT_TEXT('k', "kconfig", "NAME", &o.kconfig, "kernel config (default vm-min)"),
 		OPT_LIST('j', "job", "NAME", &o.jobs, "job to run on each new head (repeatable)"),
+		OPT_LIST(0, "patches", "FILE", &o.patches, "patch series to try on each new head (repeatable; none: the plain head, too)"),
 		OPT_TEXT('m', "machine", "NAME", &o.machine, "test machine"),
 		OPT_SECONDS('i', "interval", "TIME", &o.interval, "how often to look (default 5m)"),
 		OPT_INT(0, "max-commits", "N", &o.max_commits, "longest range to compare"),

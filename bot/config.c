@@ -232,13 +232,15 @@ static void check_tree(const struct ynode *where, const struct config *c, const 
 /* Paths of patch series begin at the configuration's folder. */
 static void place_patches(const struct ynode *where, const struct config *c, struct tree_config *t, struct mistakes *m)
 {
+	_cleanup_free_ char *dir = c->dir ? realpath(c->dir, NULL) : NULL; /* the daemon may be elsewhere */
+
 	for (size_t i = 0; i < t->patches.n; i++) {
 		char **path = &t->patches.v[i], *full = NULL;
 
 		if (streq(*path, "none"))
 			continue;
-		if (**path != '/' && c->dir)
-			full = xasprintf("%s/%s", c->dir, *path);
+		if (**path != '/' && dir)
+			full = xasprintf("%s/%s", dir, *path);
 		if (full) {
 			free(*path);
 			*path = full;
