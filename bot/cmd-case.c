@@ -109,6 +109,10 @@ static void tell_culprit(struct story *s, const struct facts *f)
 
 		tell_effect(s, "proof", "proof", f->proof.effect, f->proof.lo, f->proof.hi, more);
 		number(s, "p", f->proof.p);
+		if (f->proof.revert)
+			tell(s, "revert", "revert", "%s", f->proof.revert);
+		if (f->proof.aligned)
+			tell(s, "aligned", "code layout", "%s", f->proof.aligned);
 	} else {
 		tell(s, "proof_state", "proof", "none yet");
 	}

@@ -19,6 +19,8 @@ static void show(const struct config *c)
 	       c->state_dir, c->cache_dir, c->mbox);
 	printf("judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64 " a side\n", c->alpha,
 	       c->confidence, c->min_effect, c->min_boots, c->max_boots);
+	if (c->proof_aligned)
+		puts("            proofs are repeated with aligned functions");
 	for (size_t i = 0; i < c->min_effects.n; i++)
 		printf("            smallest effect of %s: %g%s\n", c->min_effects.v[i].pattern, c->min_effects.v[i].value,
 		       effect_rule_points(&c->min_effects.v[i]) ? " points" : "");

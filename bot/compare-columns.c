@@ -109,7 +109,9 @@ static int is_variant(struct store *s, const char *spec, const char *job, const 
 
 static bool fits(const struct place_filter *f, const struct db_measured *m, const char *spec)
 {
-	return m->runs && (!f->tree || streq(f->tree, m->tree)) && (!f->kconfig || streq(f->kconfig, m->kconfig)) &&
+	/* builds with aligned functions only where somebody wants them */
+	return m->runs && (!f->tree || streq(f->tree, m->tree)) &&
+	       (f->kconfig ? streq(f->kconfig, m->kconfig) : !strchr(m->kconfig, '+')) &&
 	       (spec || !f->job || streq(f->job, m->job) || streq(f->job, m->job_name)) &&
 	       (!f->machine || streq(f->machine, m->tbox_group));
 }

@@ -23,6 +23,7 @@ static const struct key judge_keys[] = {
 	{"min_boots", K_INT, AT(config, min_boots), 2, 1000},
 	{"max_boots", K_INT, AT(config, max_boots), 2, 10000},
 	{"proof_boots", K_INT, AT(config, proof_boots), 2, 1000},
+	{"proof_aligned", K_BOOL, AT(config, proof_aligned)},
 	{"detect_boots", K_INT, AT(config, detect_boots), 0, 100},
 };
 static const struct key mail_keys[] = {

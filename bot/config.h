@@ -41,6 +41,7 @@ struct config {
 	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.001 */
 	struct effect_rules min_effects;        /* for single metrics and classes of them; they go before min_effect */
 	int64_t min_boots, max_boots, proof_boots;
+	bool proof_aligned;                     /* proofs are repeated with aligned functions; off */
 	int detect_boots;                       /* for a provisional change point, 3; 0: stored series are not looked at */
 	/* mail */
 	char *robot_name, *robot_address, *mbox, *smtp_url, *smtp_user, *smtp_password_file, *smtp_ca_file;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The life of a case from "confirmed" to "reported": the search, the proof, the report. */
 #include "bot/engine.h"
+#include "kernels/build.h"
 #include "lib/buf.h"
 
 #include <json-c/json.h>
 
 #define PRIO_SEARCH 200
 #define PRIO_PROOF 300
+#define MAX_READY 20000         /* candidates up to which the build cache is looked through */
 #define MAX_PARTS 4             /* culprits searched in one comparison */
 
 static int set_state(struct engine *e, struct db_case *c, const char *state, const char *fmt, ...) _printf_(4, 5);
@@ -34,7 +36,7 @@ static int set_note(struct db_case *c, const char *note)
 
 /* ---- what is known of each commit ---- */
 
-struct node { struct db_build *build; };
+struct node { struct db_build *build; bool ready; };     /* ready: finished in the build cache, but not asked for yet */
 struct field {                  /* the range with all that the database knows of it */
 	struct tree_range range;
 	struct db_build *builds; size_t n_builds;
@@ -113,6 +115,20 @@ static int load_earlier(struct engine *e, const struct db_case *c, struct field 
 	return MIN(r, 0);
 }
 
+/* Builds of an earlier search, of another tree or branch: they cost a look into the cache. */
+static int load_ready(struct engine *e, const struct scope *s, struct field *f)
+{
+	const struct build_request q = {.kind = s->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, .tree = s->tree.name,
+					.git_dir = s->git_dir, .kconfig = s->cmp.kconfig, .command = s->tcfg.build_command,
+					.artefact = s->tcfg.artefact, .state_dir = e->cfg->state_dir, .cache_dir = e->cfg->cache_dir};
+	_cleanup_free_ bool *ready = xcalloc(f->range.dag.n + 1, sizeof(*ready));
+
+	if (f->range.dag.n <= MAX_READY && build_ready(&q, f->range.oid, f->range.dag.n, ready) >= 0)
+		for (uint32_t i = 0; i < f->range.dag.n; i++)
+			f->node[i].ready = ready[i] && !f->node[i].build;
+	return 0;
+}
+
 static int field_load(struct engine *e, const struct scope *s, const struct db_case *c, struct field *ret)
 {
 	struct field f = {0};
@@ -131,7 +147,9 @@ static int field_load(struct engine *e, const struct scope *s, const struct db_c
 
 		f.node[i].build = bsearch(&key, f.builds, f.n_builds, sizeof(key), by_commit);
 	}
-	r = load_earlier(e, c, &f);
+	r = load_ready(e, s, &f);
+	if (r >= 0)
+		r = load_earlier(e, c, &f);
 	if (r < 0) {
 		field_release(&f);
 		return r;
@@ -201,6 +219,8 @@ static int feed(struct engine *e, const struct scope *s, const struct db_case *c
 				r = search_drop(search, i, SEARCH_SAME_IMAGE);
 		if (r >= 0 && n->build && streq(n->build->state, "broken"))
 			r = search_skip(search, i);
+		if (r >= 0 && n->ready)
+			r = search_built(search, i);
 		if (r >= 0 && built_ok(n)) {
 			r = search_built(search, i);
 			if (r >= 0)
@@ -210,17 +230,34 @@ static int feed(struct engine *e, const struct scope *s, const struct db_case *c
 	return r;
 }
 
+/* Seconds, learnt from what was built and booted here. Every candidate is built after a neighbour, so that is what a build
+ * costs; from nothing only where no other is known (programs are always built so). */
+struct costs { double build, boot; struct build_costs learnt; };
+static struct costs costs(struct engine *e, const struct scope *s)
+{
+	struct costs k = {.build = 60, .boot = store_run_cost(e->store, s->job.id, s->machine.tbox_group),
+			  .learnt = {.clean = NAN, .incremental = NAN}};
+
+	(void)store_build_costs(e->store, s->tree.id, s->cmp.kconfig, &k.learnt);
+	if (isfinite(k.learnt.incremental))
+		k.build = k.learnt.incremental;
+	else if (isfinite(k.learnt.clean))
+		k.build = k.learnt.clean;
+	if (!isfinite(k.boot))
+		k.boot = 10;
+	return k;
+}
+
 static int search_for(struct engine *e, const struct scope *s, const struct db_case *c, const struct field *f,
 		      struct search **ret)
 {
 	struct verdict_config vc;
-	double build = store_build_cost(e->store, s->tree.id, s->cmp.kconfig);
-	double boot = store_run_cost(e->store, s->job.id, s->machine.tbox_group);
+	struct costs k = costs(e, s);
 	struct search *search = NULL;
 	int r = engine_verdict_config(e, s, c->metric, &vc);
 	struct search_config sc = {.confidence = c->confidence, .min_effect = r < 0 ? 0 : vc.min_effect,
 				   .sigma_floor = r < 0 ? 0 : vc.sigma_floor,
-				   .build_cost = isfinite(build) ? build : 60, .boot_cost = isfinite(boot) ? boot : 10};
+				   .build_cost = k.build, .boot_cost = k.boot};
 
 	if (r >= 0)
 		r = search_new(&sc, &f->range.dag, &search);
@@ -359,6 +396,17 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 	search_free(search);
 	field_release(&f);
 	return r;
+}
+
+static int start_search(struct engine *e, const struct scope *s, struct db_case *c)
+{
+	const struct costs k = costs(e, s);
+	char clean[64] = "";
+
+	if (isfinite(k.learnt.clean) && isfinite(k.learnt.incremental))
+		snprintf(clean, sizeof(clean), " (from nothing %.3g s)", k.learnt.clean);
+	return set_state(e, c, "bisecting", "%.12s..%.12s; a boot takes about %.3g s, a build %.3g s%s", s->cmp.base, s->cmp.head,
+			 k.boot, k.build, clean);
 }
 
 /* ---- the proof: culprit against its parent, interleaved, fresh boots ---- */
@@ -613,6 +661,76 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 	return r > 0 ? measure_revert(e, s, c, revert, since) : r;
 }
 
+static int aligned_done(struct engine *e, struct db_case *c, const char *text)
+{
+	proof_set(c, "aligned", json_object_new_string(text));
+	return set_state(e, c, "proving", "code layout: %s", text);
+}
+
+/* What is left of the effect where no function moved: is it the commit's work, or where the linker put the code? */
+static int judge_aligned(struct engine *e, struct db_case *c, const struct verdict_result *v, size_t boots_a, size_t boots_b)
+{
+	double whole = proof_number(c, "effect"), most = MAX(fabs(v->lo), fabs(v->hi));
+	const char *word = v->verdict == VERDICT_DIFFERENT
+				   ? (v->effect < 0) != (whole < 0) ? "turns round" : fabs(v->effect) < fabs(whole) / 2 ? "remains in part" : "remains"
+				   : most < fabs(whole) ? "vanishes, so it comes from the code's layout" : "is not shown again, and not excluded";
+	_cleanup_free_ char *text = xasprintf("with every function aligned to 64 bytes in both builds the difference %s: %+.3f%%, 95%% "
+					      "interval %+.3f%% to %+.3f%%, %zu+%zu boots", word, 100 * v->effect, 100 * v->lo,
+					      100 * v->hi, boots_a, boots_b);
+
+	proof_set(c, "aligned_effect", json_object_new_double(v->effect));
+	return aligned_done(e, c, text);
+}
+
+static int measure_aligned(struct engine *e, const struct scope *a, struct db_case *c, const char *parent, usec_t since)
+{
+	struct verdict_config vc;
+	struct verdict_result v = {0};
+	struct boots x = {0}, y = {0};
+	int r = engine_verdict_config(e, a, c->metric, &vc);
+
+	if (r >= 0)
+		r = engine_boots(e, a, parent, c->metric, since, &x);
+	if (r >= 0)
+		r = engine_boots(e, a, c->culprit, c->metric, since, &y);
+	if (r >= 0)
+		r = verdict_two(&vc, x.value, x.n, y.value, y.n, &v);
+	if (r >= 0 && v.verdict == VERDICT_MORE) {
+		r = engine_pair_tasks(e, a, parent, c->culprit, MAX(v.more_boots, 1u), PRIO_PROOF, c->id);
+		c->boots += MAX(r, 0);
+		r = r < 0 ? r : store_case_put(e->store, c, NULL);
+	} else if (r >= 0) {
+		r = judge_aligned(e, c, &v, x.n, y.n);
+	}
+	boots_release(&x);
+	boots_release(&y);
+	return MIN(r, 0);
+}
+
+/* Both again with aligned functions, interleaved, as a configuration of its own. */
+static int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
+{
+	_cleanup_free_ char *kconfig = xasprintf("%s" KCONFIG_ALIGNED, s->cmp.kconfig);
+	double since = proof_number(c, "aligned_since");
+	struct scope a = *s;    /* borrowed */
+	int r;
+
+	a.cmp.kconfig = kconfig;
+	if (!isfinite(since)) {
+		proof_set(c, "aligned_since", json_object_new_int64(now_usec()));
+		return set_state(e, c, "proving", "building %.12s and its parent with aligned functions", c->culprit);
+	}
+	r = need_build(e, &a, c, parent);
+	if (r > 0)
+		r = need_build(e, &a, c, c->culprit);
+	if (r == -ENOEXEC) {
+		_cleanup_free_ char *text = xasprintf("not measured with aligned functions: %s", err_msg());
+
+		return aligned_done(e, c, text);
+	}
+	return r > 0 ? measure_aligned(e, &a, c, parent, (usec_t)since) : r;
+}
+
 static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *p, *t;
@@ -624,8 +742,11 @@ static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 		return start_proof(e, s, c, c->culprit);
 	}
 	if (isfinite(proof_number(c, "effect"))) {
+		_cleanup_free_ char *aligned = proof_text(c, "aligned");
+
+		r = e->cfg->proof_aligned && !aligned ? prove_aligned(e, s, c, json_object_get_string(p)) : prove_by_revert(e, s, c);
 		json_object_put(o);
-		return prove_by_revert(e, s, c);
+		return r;
 	}
 	r = need_build(e, s, c, json_object_get_string(p));
 	if (r > 0)
@@ -706,7 +827,7 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 		set_note(c, "the configuration or the toolchain has changed meanwhile");
 		r = set_state(e, c, "not-reproduced", "the configuration or the toolchain has changed meanwhile");
 	} else if (streq(c->state, "suspected") || streq(c->state, "confirmed"))
-		r = set_state(e, c, "bisecting", "%.12s..%.12s", s.cmp.base, s.cmp.head);
+		r = start_search(e, &s, c);
 	else if (streq(c->state, "proving"))
 		r = prove(e, &s, c);
 	else

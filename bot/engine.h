@@ -43,6 +43,10 @@ char *engine_git_dir(const struct config *cfg, const char *tree);
 int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_config *tcfg, const char *branch,
 	       const char *base, const char *head, const struct db_job *job, const char *machine, int64_t *ret_id);
 
+/* Behind the name of a kconfig: the same with every function at a multiple of 64 bytes (kernels/build.h). Such builds and their
+ * runs are rows of their own and never mixed with the others. */
+#define KCONFIG_ALIGNED "+align"
+
 /* Tasks. Priorities: proof 300, bisection 200, comparison 100, by hand 250. */
 int engine_build_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
 		      int64_t *ret_id);

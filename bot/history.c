@@ -227,6 +227,19 @@ static void fill(const struct order *o, size_t n, size_t max_commits, struct his
 	}
 }
 
+/* Builds with aligned functions are another series. */
+static size_t drop_aligned(struct db_point *p, size_t n)
+{
+	size_t k = 0;
+
+	for (size_t i = 0; i < n; i++)
+		if (strchr(p[i].place.kconfig, '+'))
+			db_point_release(&p[i]);
+		else
+			p[k++] = p[i];
+	return k;
+}
+
 static int put_in_order(struct store *s, const struct config *cfg, const struct history_query *q, struct db_point *list, size_t n,
 			struct history *h)
 {
@@ -255,6 +268,8 @@ int history_load(struct store *s, const struct config *cfg, const struct history
 	size_t n = 0;
 	int r = store_points(s, q->tree, q->kconfig, q->job, q->machine, q->metric, &list, &n);
 
+	if (r >= 0 && !q->kconfig)
+		n = drop_aligned(list, n);
 	if (r >= 0)
 		r = one_place(q, list, n);
 	if (r >= 0)

@@ -77,8 +77,11 @@ static int do_build(struct work *w, usec_t *retry)
 	struct tree_config tc = {0};
 	struct build_result b = {0};
 	struct db_build row = {0};
+	const char *kconfig = arg(w, "kconfig");
+	bool aligned = kconfig && endswith(kconfig, KCONFIG_ALIGNED);
+	_cleanup_free_ char *plain = aligned ? xstrndup(kconfig, strlen(kconfig) - strlen(KCONFIG_ALIGNED)) : xstrdup(kconfig);
 	_cleanup_free_ char *git_dir = NULL, *log = xasprintf("%s/logs/build-%" PRId64 ".log", cfg->state_dir, w->task.id);
-	struct build_request q = {.commit = arg(w, "commit"), .kconfig = arg(w, "kconfig"), .state_dir = cfg->state_dir,
+	struct build_request q = {.commit = arg(w, "commit"), .kconfig = plain, .align_functions = aligned, .state_dir = cfg->state_dir,
 				  .cache_dir = cfg->cache_dir, .log_path = log, .jobs = cfg->build_jobs,
 				  .timeout_s = BUILD_TIMEOUT_S, .cancel = w->cancel};
 	int r = load_tree(w, &t, &tc);
@@ -99,11 +102,11 @@ static int do_build(struct work *w, usec_t *retry)
 		say(w, "build of %.12s failed on our side: %s", q.commit, b.error ? b.error : "no reason known");
 		r = -EIO;
 	} else if (r >= 0) {
-		row = (struct db_build){.tree = t.id, .commit = (char *)q.commit, .kconfig = (char *)q.kconfig,
+		row = (struct db_build){.tree = t.id, .commit = (char *)q.commit, .kconfig = (char *)kconfig,
 					.state = (char *)b.state, .image_path = b.image_path, .image_hash = b.image_hash,
 					.config_hash = b.config_hash, .source_hash = b.source_hash, .toolchain = b.toolchain,
 					.error = b.error, .warnings = b.warnings, .log_path = b.log_path, .seconds = b.seconds,
-					.cached = b.cached, .time = now_usec()};
+					.cached = b.cached, .clean = b.clean, .time = now_usec()};
 		r = store_build_put(w->c->store, &row, NULL);
 		say(w, "%.12s %s%s in %.1f s%s%s", q.commit, streq(b.state, "ok") ? "built" : "does not build",
 		    b.cached ? " (kept from before)" : "", b.seconds, b.error ? ": " : "", b.error ? b.error : "");

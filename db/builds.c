@@ -16,6 +16,7 @@ static const struct field BUILD_FIELDS[] = {
 	B(toolchain, "toolchain", FT_TEXT),
 	B(seconds, "seconds", FT_REAL),
 	B(cached, "cached", FT_BOOL),
+	B(clean, "clean", FT_BOOL),
 	B(error, "error", FT_TEXT),
 	B(warnings, "warnings", FT_TEXT),
 	B(log_path, "log_path", FT_TEXT),
@@ -56,7 +57,7 @@ int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id)
 			 "ON CONFLICT (tree, commit_oid, kconfig) DO UPDATE SET state = excluded.state, "
 			 "image_path = excluded.image_path, image_hash = excluded.image_hash, config_hash = excluded.config_hash, "
 			 "source_hash = excluded.source_hash, toolchain = excluded.toolchain, seconds = excluded.seconds, "
-			 "cached = excluded.cached, error = excluded.error, warnings = excluded.warnings, "
+			 "cached = excluded.cached, clean = excluded.clean, error = excluded.error, warnings = excluded.warnings, "
 			 "log_path = excluded.log_path, time = excluded.time",
 			 ret_id);
 }
@@ -77,10 +78,48 @@ int store_builds(struct store *s, int64_t tree, const char *kconfig, struct db_b
 		       TEXT(kconfig));
 }
 
-double store_build_cost(struct store *s, int64_t tree, const char *kconfig)
+static int cmp_seconds(const void *a, const void *b)
 {
-	return db_number(s, "SELECT avg(seconds) FROM build WHERE tree = ? AND kconfig = ? AND NOT cached AND state = 'ok'",
-			 INT(tree), TEXT(kconfig));
+	double x = *(const double *)a, y = *(const double *)b;
+
+	return (x > y) - (x < y);
+}
+
+/* Median of the newest ones: a busy machine or a header that everything includes makes some builds very slow. */
+static int build_seconds(struct store *s, int64_t tree, const char *kconfig, bool clean, double *ret, size_t *ret_n)
+{
+	double v[21];
+	size_t n = 0;
+	sqlite3_stmt *st;
+	int r = stmt_get(s,
+			 "SELECT seconds FROM build WHERE tree = ? AND kconfig = ? AND clean = ? AND NOT cached AND state = 'ok' AND "
+			 "seconds IS NOT NULL ORDER BY time DESC LIMIT 21",
+			 ARGS(INT(tree), TEXT(kconfig), INT(clean)), &st);
+
+	if (r < 0)
+		return r;
+	while (n < ARRAY_SIZE(v) && (r = stmt_step(s, st)) > 0)
+		v[n++] = sqlite3_column_double(st, 0);
+	stmt_put(s, st);
+	if (r < 0)
+		return r;
+	if (n)
+		qsort(v, n, sizeof(*v), cmp_seconds);
+	*ret = n ? v[n / 2] : NAN;
+	*ret_n = n;
+	return 0;
+}
+
+int store_build_costs(struct store *s, int64_t tree, const char *kconfig, struct build_costs *ret)
+{
+	struct build_costs c = {0};
+	int r = build_seconds(s, tree, kconfig, true, &c.clean, &c.n_clean);
+
+	if (r >= 0)
+		r = build_seconds(s, tree, kconfig, false, &c.incremental, &c.n_incremental);
+	if (r >= 0)
+		*ret = c;
+	return r;
 }
 
 /* ---- jobs ---- */

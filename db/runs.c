@@ -130,9 +130,9 @@ int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret)
 
 double store_run_cost(struct store *s, const char *job, const char *tbox_group)
 {
-	/* what lately holds: the newest runs only */
+	/* what lately holds: the newest runs only; seconds is the whole run, its boot included */
 	return db_number(s,
-			 "SELECT avg(cost) FROM (SELECT seconds + coalesce(boot_seconds, 0) AS cost FROM run WHERE job = ? AND "
+			 "SELECT avg(seconds) FROM (SELECT seconds FROM run WHERE job = ? AND "
 			 "verdict = 'ok' AND machine IN (SELECT id FROM machine WHERE tbox_group = ?) ORDER BY id DESC LIMIT 200)",
 			 TEXT(job), TEXT(tbox_group));
 }

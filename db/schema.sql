@@ -41,6 +41,7 @@ CREATE TABLE build (
 	state TEXT NOT NULL CHECK (state IN ('ok', 'broken', 'infra')),
 	image_path TEXT, image_hash TEXT, config_hash TEXT, source_hash TEXT, toolchain TEXT,
 	seconds REAL, cached INTEGER NOT NULL DEFAULT 0,
+	clean INTEGER NOT NULL DEFAULT 0,               -- compiled from nothing, not from an earlier build's objects
 	error TEXT,                                     -- first error line
 	warnings TEXT,                                  -- kconfig options that did not survive, one a line
 	log_path TEXT,

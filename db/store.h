@@ -55,15 +55,17 @@ int store_branch_detected(struct store *s, int64_t branch, int64_t run);
 struct db_build {
 	int64_t id, tree; char *commit, *kconfig, *state;
 	char *image_path, *image_hash, *config_hash, *source_hash, *toolchain, *error, *warnings, *log_path;
-	double seconds; bool cached; usec_t time;
+	double seconds; bool cached, clean; usec_t time;
 };
 void db_build_release(struct db_build *b);
 int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id); /* replaces that of the same tree, commit, kconfig */
 int store_build_get(struct store *s, int64_t tree, const char *commit, const char *kconfig, struct db_build *ret);
 int store_build_by_id(struct store *s, int64_t id, struct db_build *ret);
 int store_builds(struct store *s, int64_t tree, const char *kconfig, struct db_build **ret, size_t *ret_n);
-/* Mean seconds of builds of that tree and kconfig that were not cached; NAN without any. */
-double store_build_cost(struct store *s, int64_t tree, const char *kconfig);
+/* What builds of that tree and kconfig take, from nothing and after a neighbour: medians of the newest 21 that were compiled
+ * here, in seconds; NAN where there is none. */
+struct build_costs { double clean, incremental; size_t n_clean, n_incremental; };
+int store_build_costs(struct store *s, int64_t tree, const char *kconfig, struct build_costs *ret);
 
 /* ---- commits that are a base with a patch series on top ---- */
 struct db_patched { int64_t id, tree, patches; char *commit, *base, *name, *hash; usec_t time; };
@@ -107,7 +109,8 @@ int store_runs(struct store *s, int64_t build, const char *job, const char *tbox
 	       struct db_run **ret, size_t *ret_n);
 /* The newest run of a tree after the run given; 0 where there is none. */
 int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret);
-double store_run_cost(struct store *s, const char *job, const char *tbox_group); /* mean seconds; NAN without any */
+/* Mean seconds of the newest 200 runs, boot and all; NAN without any. */
+double store_run_cost(struct store *s, const char *job, const char *tbox_group);
 
 /* Was the test valid? Verdicts are "pass", "fail" and "unknown". jobs/check.h has the checks themselves. */
 struct check { char *name; const char *verdict; char *evidence; };

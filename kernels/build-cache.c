@@ -66,17 +66,26 @@ char *build_toolchain(void)
 int build_key(struct build_job *j)
 {
 	_cleanup_(commit_info_release) struct commit_info c = {0};
-	char tools[SHA256_HEX];
 	int r = tree_commit(j->q->git_dir, j->q->commit, &c);
 
-	if (r < 0)
-		return r;
-	j->tree_oid = TAKE_PTR(c.tree_oid);
-	j->toolchain = build_toolchain();
-	sha256_hex(j->fragment, strlen(j->fragment), j->fragment_hash);
+	if (r == 0)
+		build_key_of(j, c.tree_oid);
+	return r;
+}
+
+void build_key_of(struct build_job *j, const char *tree_oid)
+{
+	char tools[SHA256_HEX];
+
+	free(j->tree_oid);
+	j->tree_oid = xstrdup(tree_oid);
+	if (!j->toolchain) {
+		j->toolchain = build_toolchain();
+		sha256_hex(j->fragment, strlen(j->fragment), j->fragment_hash);
+	}
 	sha256_hex(j->toolchain, strlen(j->toolchain), tools);
+	free(j->key);
 	j->key = xasprintf("%s-%.16s-%.12s-" RECIPE, j->tree_oid, j->fragment_hash, tools);
-	return 0;
 }
 
 int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH])

@@ -149,10 +149,18 @@ static int missing_tools(struct build_result *ret)
 	return 0;
 }
 
-static char *make_script(int jobs, bool modules, bool debug)
+/* Asked for and not given by the config: by the compiler's flag then. */
+static bool align_by_flag(const struct build_job *j, const char *config)
 {
+	return j->q->align_functions && !strstr(config, "\nCONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y\n");
+}
+
+static char *make_script(int jobs, bool modules, bool debug, bool align)
+{
+	const char *flag = align ? " KCFLAGS=-falign-functions=64" : "";
+
 	/* profile.h finds lines and inlined functions in vmlinux.debug */
-	return xasprintf(MAKE " -j%d bzImage%s || exit 1\n%s%s", jobs, modules ? " modules" : "", !debug ? "" :
+	return xasprintf(MAKE " -j%d%s bzImage%s || exit 1\n%s%s", jobs, flag, modules ? " modules" : "", !debug ? "" :
 			 "(cd \"$OUT\" && objcopy --only-keep-debug vmlinux vmlinux.debug) || exit 1\n", !modules ? "" :
 			 "cd \"$OUT\" && rm -rf mods modules.tar && " MAKE
 			 " -s INSTALL_MOD_PATH=\"$OUT/mods\" INSTALL_MOD_STRIP=1 DEPMOD=true modules_install || exit 1\n"
@@ -207,6 +215,13 @@ static int broken_or_infra(struct build_job *j, const struct sandbox_result *s, 
 	return r < 0 || streq(ret->state, "infra") ? r : build_cache_put(j, NULL, 0, NULL, ret);
 }
 
+static bool was_configured(const struct build_job *j)
+{
+	_cleanup_free_ char *config = xasprintf("%s/.config", j->out);
+
+	return fs_exists(config);
+}
+
 static int compile(struct build_job *j, struct build_result *ret)
 {
 	_cleanup_free_ char *config = NULL, *script = NULL;
@@ -214,9 +229,11 @@ static int compile(struct build_job *j, struct build_result *ret)
 	struct sandbox_result s = {0};
 	const char *why = NULL;
 	char hash[SHA256_HEX];
-	bool modules, debug;
-	int r = configure(j, &s);
+	bool modules, debug, align;
+	int r;
 
+	ret->clean = !was_configured(j);
+	r = configure(j, &s);
 	if (r < 0)
 		return r;
 	if (s.status || s.stopped)
@@ -231,8 +248,9 @@ static int compile(struct build_job *j, struct build_result *ret)
 	ret->config_hash = xstrdup(hash);
 	modules = strstr(buf_str(&text), "=m\n");
 	debug = strstr(buf_str(&text), "\nCONFIG_DEBUG_INFO=y\n");
+	align = align_by_flag(j, buf_str(&text));
 	lost_options(j->fragment, text.s, &j->warnings);
-	script = make_script(j->q->jobs, modules, debug);
+	script = make_script(j->q->jobs, modules, debug, align);
 	r = sandbox_run(j, script, false, &s);
 	if (r < 0)
 		return r;

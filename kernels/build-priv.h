@@ -30,6 +30,10 @@ struct build_job {
 
 /* build-cache.c */
 int build_key(struct build_job *j);
+/* The same for the files of a tree object; may be called again for another one. */
+void build_key_of(struct build_job *j, const char *tree_oid);
+#define BUILD_ALIGN_FLAG "# KCFLAGS=-falign-functions=64"       /* a line of the fragment: part of the key, no config option */
+#define BUILD_ALIGN_OPTIONS "CONFIG_EXPERT=y\nCONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y\n"
 char *build_toolchain(void);
 /* 1 and ret filled where there is a finished build, 0 where not. */
 int build_cache_get(const struct build_job *j, struct build_result *ret);

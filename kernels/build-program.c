@@ -48,13 +48,15 @@ static int artefact_hash(const char *path, char out[SHA256_HEX])
 
 int build_program(struct build_job *j, struct build_result *ret)
 {
-	_cleanup_free_ char *script = xasprintf("export MAKEFLAGS=-j%d\n%s", MAX(j->q->jobs, 1),
+	_cleanup_free_ char *script = xasprintf("export MAKEFLAGS=-j%d\n%s%s", MAX(j->q->jobs, 1),
+						j->q->align_functions ? "export KCFLAGS=-falign-functions=64\n" : "",
 						j->q->command ? j->q->command : "make"), *artefact = NULL;
 	struct sandbox_result s = {0};
 	char hash[SHA256_HEX];
 	const char *why = NULL;
 	int r = worktree_checkout(j, true);
 
+	ret->clean = true;
 	if (r == 0)
 		r = fs_mkdir_p(j->out);
 	if (r == 0)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One build from request to result: cache, lock, sources, compile, keep. */
 #include "kernels/build-priv.h"
+#include "kernels/tree-priv.h"
 #include "lib/fs.h"
 
 #include <sys/stat.h>
@@ -45,6 +46,15 @@ static int name_check(const char *what, const char *s)
 	return 0;
 }
 
+/* lib/Kconfig.debug has the option since Linux 5.14. */
+static bool build_has_align_option(const struct build_request *q)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	return q->commit && tree_file_at(q->git_dir, q->commit, "lib/Kconfig.debug", &b) >= 0 &&
+	       strstr(buf_str(&b), "config DEBUG_FORCE_FUNCTION_ALIGN_64B\n");
+}
+
 /* The text that, with the files and the toolchain, determines what comes out. */
 static int make_fragment(struct build_job *j)
 {
@@ -61,6 +71,8 @@ static int make_fragment(struct build_job *j)
 	} else {
 		r = kconfig_fragment(q->kconfig, &b);
 	}
+	if (q->align_functions)
+		buf_adds(&b, q->kind == BUILD_KERNEL && build_has_align_option(q) ? BUILD_ALIGN_OPTIONS : BUILD_ALIGN_FLAG "\n");
 	for (const char *const *o = q->options; r == 0 && o && *o; o++) {
 		if ((!startswith(*o, "CONFIG_") && !startswith(*o, "# CONFIG_")) || strchr(*o, '\n'))
 			return err_set(-EINVAL, "'%s' is no config option; write CONFIG_NAME=y", *o);
@@ -89,7 +101,7 @@ static void job_folders(struct build_job *j)
 	const struct build_request *q = j->q;
 
 	/* builds with other options would throw each other's objects away */
-	j->dir = q->options && *q->options ? xasprintf("%s/worktrees/%s-%s-%.8s", q->state_dir, q->tree, q->kconfig, j->fragment_hash)
+	j->dir = (q->options && *q->options) || q->align_functions ? xasprintf("%s/worktrees/%s-%s-%.8s", q->state_dir, q->tree, q->kconfig, j->fragment_hash)
 					   : xasprintf("%s/worktrees/%s-%s", q->state_dir, q->tree, q->kconfig);
 	j->src = xasprintf("%s/src", j->dir);
 	j->out = xasprintf("%s/o", j->dir);
@@ -275,4 +287,25 @@ bool build_is_cached(const struct build_request *q)
 	_cleanup_(build_result_release) struct build_result r = {0};
 
 	return job_init(&j, q) == 0 && build_cache_get(&j, &r) > 0 && streq(r.state, "ok");
+}
+
+int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(job_release) struct build_job j = {.q = q};
+	int r = q->align_functions ? err_set(-EINVAL, "not for aligned builds") : repo_open(q->git_dir, &repo);
+
+	if (r == 0)
+		r = make_fragment(&j);
+	for (size_t i = 0; r == 0 && i < n; i++) {
+		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+		_cleanup_(build_result_release) struct build_result b = {0};
+
+		ret[i] = false;
+		if (repo_commit(repo, oid[i], &c) < 0)
+			continue;
+		build_key_of(&j, git_oid_tostr_s(git_commit_tree_id(c)));
+		ret[i] = build_cache_get(&j, &b) > 0 && streq(b.state, "ok");
+	}
+	return r;
 }

@@ -12,6 +12,12 @@
 #define KPB_KERNELS_BUILD_H
 #include "lib/buf.h"
 
+/*
+ * align_functions: a change elsewhere moves functions to other addresses, and that alone can make one faster or slower. With
+ * CONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y where the tree has it (and EXPERT, which it depends on), else with
+ * KCFLAGS=-falign-functions=64, no function moves relative to cache lines. Programs get KCFLAGS in their environment; what
+ * they make of it is theirs. Such builds have a key and a worktree of their own.
+ */
 enum build_kind { BUILD_KERNEL, BUILD_PROGRAM };
 
 struct build_request {
@@ -20,6 +26,7 @@ struct build_request {
 	const char *git_dir, *commit;
 	const char *kconfig;            /* kernels/configs/<name>.config chain, e.g. "vm-min"; for programs "program" */
 	const char *const *options;     /* extra CONFIG_X=y lines (alignment build ...), NULL-terminated, or NULL */
+	bool align_functions;           /* every function at a multiple of 64 bytes: BUILD_ALIGN_... below */
 	const char *command;            /* BUILD_PROGRAM: shell command, run in the worktree (default "make") */
 	const char *artefact;           /* BUILD_PROGRAM: path inside the worktree of the file or folder to keep */
 	const char *state_dir, *cache_dir;
@@ -41,12 +48,16 @@ struct build_result {
 	char *log_path;
 	double seconds;
 	bool cached;                    /* came out of the cache, nothing was compiled */
+	bool clean;                     /* there were no objects of an earlier build to go on from */
 };
 void build_result_release(struct build_result *r);
 /* 0 also when state is not "ok"; negative only for trouble that leaves no state. */
 int build_commit(const struct build_request *q, struct build_result *ret);
 /* True when that commit's image lies ready in the cache (so a bisection step there costs no build). */
 bool build_is_cached(const struct build_request *q);
+/* Which of the commits lie finished and ok in the cache (q->commit is not looked at): ret[i]. Nothing is kept there for the
+ * caller: a build may go meanwhile. */
+int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret);
 /* Removes the finished builds not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself now and then.
  * Returns how many went. */
 int build_cache_prune(const char *cache_dir, int64_t max_bytes);

@@ -243,6 +243,7 @@ static void test_kernel_steps(void)
 	ok(r[0].warnings && !strstr(r[0].warnings, "CONFIG_NET:"), "and only those");
 	ok(r[1].image_hash && !streq(r[0].image_hash, r[1].image_hash) && streq(r[0].config_hash, r[1].config_hash),
 	   "another source, another image, the same config");
+	ok(r[0].clean && !r[1].clean && !r[2].clean, "only the first one starts from nothing");
 	ok(r[2].config_hash && !streq(r[1].config_hash, r[2].config_hash), "a Kconfig change is taken up");
 	dir = xstrndup(r[1].image_path, strrchr(r[1].image_path, '/') - r[1].image_path);
 	map = xasprintf("%s/System.map", dir);
@@ -253,6 +254,45 @@ static void test_kernel_steps(void)
 	no_debug = xasprintf("%s/vmlinux.debug", dir);
 	ok(fs_size(debug) > 0 && !fs_exists(no_debug), "so is debug information, where the config has it");
 	ok(streq(r[3].state, "broken") && r[3].error && strstr(r[3].error, "***"), "a failing make is broken");
+	for (size_t i = 0; i < ARRAY_SIZE(r); i++)
+		build_result_release(&r[i]);
+}
+
+/* Functions at multiples of 64 bytes: the tree's own option, or the compiler's; a build of its own in any case. */
+static void test_align(void)
+{
+	_cleanup_free_ char *flag = commit("git rm -qrf .; cat >Makefile <<'EOT'\n"
+					   "tinyconfig:\n\techo CONFIG_FIRST=y >$(O)/.config\nolddefconfig:\n\ttrue\n"
+					   "bzImage:\n\tmkdir -p $(O)/arch/x86/boot\n\techo 'flags:$(KCFLAGS)' >$(O)/arch/x86/boot/bzImage\n"
+					   "\tgrep ALIGN_64B $(O)/.config >>$(O)/arch/x86/boot/bzImage || true\n"
+					   "\techo >$(O)/System.map\nmodules:\n\ttrue\nmodules_install:\n\ttrue\nEOT\n"),
+			    *option = commit("mkdir lib; echo 'config DEBUG_FORCE_FUNCTION_ALIGN_64B' >lib/Kconfig.debug"),
+			    *program = commit("git rm -qrf .; printf 'prog:\\n\\techo \"$$KCFLAGS\" >prog\\n' >Makefile");
+	struct build_request q = request(flag, NULL);
+	struct build_result r[5] = {0};
+	static const char *const want[] = {"flags:\n", "flags:-falign-functions=64\n", "flags:\nCONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y\n",
+					   "-falign-functions=64\n", "\n"};
+	char *oids[] = {flag, option, program, (char *)"0123456789012345678901234567890123456789"};
+	bool ready[4] = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(r); i++) {
+		_cleanup_buf_ struct buf b = {0};
+
+		q = request(i < 2 ? flag : i == 2 ? option : program, NULL);
+		q.kind = i < 3 ? BUILD_KERNEL : BUILD_PROGRAM;
+		q.kconfig = i < 3 ? "vm-min" : "program";
+		q.tree = i < 3 ? "aligned" : "t";
+		q.align_functions = i > 0 && i < 4;
+		run(&q, &r[i]);
+		if (!ok(streq(r[i].state, "ok") && fs_read(r[i].image_path, 0, &b) == 0 && streq(buf_str(&b), want[i]), "aligned build %zu", i))
+			printf("# got '%s'\n", buf_str(&b));
+	}
+	ok(r[0].clean && r[1].clean && r[4].clean && !streq(r[0].image_path, r[1].image_path), "in folders and under keys of their own");
+	q = request(NULL, NULL);
+	is_int(build_ready(&q, oids, 4, ready), 0, "which are finished");
+	ok(!ready[0] && !ready[1] && ready[2] && !ready[3], "the program; kernels are none of this kind, and one is unknown");
+	q.align_functions = true;
+	is_int(build_ready(&q, oids, 4, ready), -EINVAL, "not asked for aligned ones");
 	for (size_t i = 0; i < ARRAY_SIZE(r); i++)
 		build_result_release(&r[i]);
 }
@@ -306,6 +346,7 @@ int main(void)
 	test_killed();
 	test_cache(one);
 	test_kernel_steps();
+	test_align();
 	fs_rm_rf(top);
 	free(top == tmp ? NULL : top);
 	free(work);

@@ -148,20 +148,34 @@ static void test_builds(void)
 	struct db_job j = {(char *)"fedcba9876543210", (char *)"stress-ng-sockfd", (char *)"p", (char *)"{}", (char *)"{}",
 			   (char *)NASTY}, gj = {0};
 	struct db_machine m = {.name = (char *)"vm1", .driver = (char *)"local", .tbox_group = (char *)"g2"}, gm = {0}, *ms;
+	struct build_costs k;
 	size_t n;
 
-	is_near(store_build_cost(s, 1, "vm-min"), 10, 0, "cost of a build");
+	is_int(store_build_costs(s, 1, "vm-min", &k), 0, "costs");
+	ok(k.n_incremental == 1 && k.incremental == 10 && isnan(k.clean) && !k.n_clean, "of a build after a neighbour");
+	for (int i = 0; i < 5; i++) {
+		char own[41];
+		struct db_build more = {.tree = 1, .commit = own, .kconfig = (char *)"vm-min", .state = (char *)"ok",
+					.seconds = i == 4 ? 500 : 30 + i, .clean = i < 3, .cached = i == 3, .time = 5000000 + i};
+
+		snprintf(own, sizeof(own), "%040d", 20 + i);
+		store_build_put(s, &more, NULL);
+	}
+	is_int(store_build_costs(s, 1, "vm-min", &k), 0, "costs again");
+	ok(k.n_clean == 3 && k.clean == 31, "medians of those from nothing");
+	ok(k.n_incremental == 2 && k.incremental == 500, "and of the others, without what came out of the cache");
 	is_int(store_build_put(s, &b, &id2), 0, "the same build again");
 	is_int(id2, id, "keeps its id");
 	is_int(store_build_get(s, 1, oid(1), "vm-min", &got), 0, "found");
 	ok(streq(got.state, "broken") && streq(got.error, NASTY) && isnan(got.seconds) && !got.image_hash && got.time, "replaced");
 	db_build_release(&got);
-	ok(isnan(store_build_cost(s, 1, "vm-min")), "no cost known now");
+	is_int(store_build_costs(s, 1, "vm-net", &k), 0, "another configuration");
+	ok(isnan(k.clean) && isnan(k.incremental), "no cost known");
 	is_int(store_build_get(s, 1, oid(9), "vm-min", &got), -ENOENT, "not there");
 	b.state = (char *)"great";
 	is_int(store_build_put(s, &b, NULL), -EINVAL, "a state that is none is refused");
 	is_int(store_builds(s, 1, NULL, &all, &n), 0, "list");
-	is_int(n, 1, "one");
+	is_int(n, 6, "all of them");
 	DB_LIST_RELEASE(all, n, db_build_release);
 
 	is_int(store_job_put(s, &j), 0, "a job");
@@ -251,7 +265,7 @@ static void test_runs(void)
 	is_int(store_runs(s, build, run.job, "other", NULL, &all, &n), 0, "runs of another group");
 	is_int(n, 0, "none");
 	free(all);
-	is_near(store_run_cost(s, run.job, "qemu-2c"), 7, 0, "cost of a run");
+	is_near(store_run_cost(s, run.job, "qemu-2c"), 5, 0, "cost of a run, its boot included");
 	ok(isnan(store_run_cost(s, run.job, "other")), "no cost without runs");
 
 	is_int(store_sample(s, build, run.job, "qemu-2c", "m.0001", &sample), 0, "sample");
