@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine.h"
 #include "bot/verb.h"
+#include "jobs/check.h"
 #include "lib/fs.h"
 #include "reporters/facts.h"
 #include <json-c/json.h>
@@ -87,6 +88,33 @@ static void tell_what(struct story *s, const struct facts *f)
 	tell(s, "machine", "machine", "%s, %s", f->machine.name, f->machine.description ? f->machine.description : f->machine.driver);
 	tell(s, "range", "range", "%.12s..%.12s, %" PRId64 " commits, %zu of them cannot matter", f->cmp.base, f->cmp.head,
 	     f->commits, f->dropped.n);
+}
+
+/* Was the changed code executed? Of the pair of commits that the case is about. */
+static void tell_reach(struct story *s, struct ctx *c, const struct facts *f)
+{
+	struct db_pair_check k = {0};
+
+	if (f->bad_build.id && store_pair_check_get(c->store, f->bad_build.id, f->good, f->cmp.job, f->machine.tbox_group, CHECK_REACH,
+						    &k) >= 0) {
+		tell(s, "reach", "reach", "%s: %s", k.verdict, k.evidence);
+		json_object_object_add(s->o, "reach_verdict", json_object_new_string(k.verdict));
+	}
+	db_pair_check_release(&k);
+}
+
+/* What the hosts of the two sides' runs noted, where it differs or warns. */
+static void tell_host(struct story *s, struct ctx *c, const struct facts *f)
+{
+	_cleanup_strv_ struct strv lines = {0};
+	struct json_object *list = json_object_new_array();
+
+	json_object_object_add(s->o, "host", list);
+	(void)report_host(c->store, f, &lines);
+	for (size_t i = 0; i < lines.n; i++) {
+		buf_addf(&s->text, "%-14s %s\n", i ? "" : "host", lines.v[i]);
+		json_object_array_add(list, json_object_new_string(lines.v[i]));
+	}
 }
 
 static void tell_culprit(struct story *s, const struct facts *f)
@@ -193,6 +221,8 @@ static int show(struct ctx *c, const struct facts *f)
 	tell(&s, "state", "state", "%s", f->c.state);
 	tell_what(&s, f);
 	tell_culprit(&s, f);
+	tell_reach(&s, c, f);
+	tell_host(&s, c, f);
 	tell_report(&s, c, f->c.id);
 	tell_events(&s, c, f->c.id);
 	tell_further(&s, c, f);

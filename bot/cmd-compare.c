@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/compare-columns.h"
 #include "bot/compare-view.h"
+#include "bot/engine.h"
 #include "bot/profile.h"
+#include "bot/reach.h"
 #include "bot/verb.h"
 #include "jobs/check.h"
 #include "lib/fs.h"
@@ -87,6 +89,27 @@ static int add_validity(struct ctx *c, const struct column *col, struct view *v)
 	return r;
 }
 
+/* Does the job execute what changed from the first column's commit to this one? As the engine has stored it, or from a profile. */
+static void add_reach(struct ctx *c, const struct column *a, const struct column *x, struct view *v)
+{
+	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, x->at->tree);
+	struct db_pair_check k = {0};
+	struct db_build b = {0};
+	const struct reach_pair q = {&b, a->commit, git_dir, x->at->job, x->at->tbox_group};
+	int r;
+
+	if (streq(a->commit, x->commit) || !streq(a->at->tree, x->at->tree) || !streq(a->at->job, x->at->job))
+		return;
+	r = store_pair_check_get(c->store, x->at->build, a->commit, x->at->job, x->at->tbox_group, CHECK_REACH, &k);
+	if (r < 0 && store_build_by_id(c->store, x->at->build, &b) >= 0 && !streq(b.kconfig, "program"))
+		r = reach_check(c->store, &q, "no boot has looked; 'kperfbot run JOB --commit REV --profile' makes one", &k);
+	if (r >= 0)
+		strv_addf(&v->validity, "%.12s: %s %s: %s", x->commit, k.name,
+			  streq(k.verdict, CHECK_PASS) ? "passed" : streq(k.verdict, CHECK_FAIL) ? "failed" : "unknown", k.evidence);
+	db_pair_check_release(&k);
+	db_build_release(&b);
+}
+
 /* What the engine found about the machine when it asked the same question. */
 static int add_disturbed(struct ctx *c, const struct columns *col, struct view *v)
 {
@@ -126,6 +149,8 @@ static int load_columns(struct ctx *c, const struct options *o, const struct col
 			r = dataset_add_matrix(d, x->commit, subject, &m);
 		if (r >= 0)
 			r = add_validity(c, x, v);
+		if (r >= 0 && k)
+			add_reach(c, &col->v[0], x, v);
 		matrix_release(&m);
 	}
 	if (r >= 0)
@@ -226,6 +251,17 @@ static int compare_profiles(struct ctx *c, const struct options *o, char **arg)
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 
+/* LKP's text has no place for what is said against the runs, and stays as it is, byte for byte. */
+static int lkp_text(const struct view *v)
+{
+	for (size_t i = 0; i < v->validity.n; i++) {
+		_cleanup_free_ char *safe = term_safe(v->validity.v[i]);
+
+		fprintf(stderr, "%s\n", safe);
+	}
+	return view_lkp(v, stdout);
+}
+
 static int run_compare(int argc, char **argv, struct ctx *c)
 {
 	struct options o = {.rule = "moderated", .fdr = .05, .confidence = .95, .min_effect = NAN, .history = 8, .rows = 20};
@@ -290,7 +326,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	else if (c->csv || o.table || (!o.lkp && isatty(STDOUT_FILENO)))
 		r = view_table(&v, ctx_form(c), stdout);
 	else
-		r = view_lkp(&v, stdout);
+		r = lkp_text(&v);
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 

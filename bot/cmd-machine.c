@@ -2,6 +2,7 @@
 #include "bot/ask.h"
 #include "bot/profile.h"
 #include "jobs/job.h"
+#include "kernels/watch.h"
 #include "lib/fs.h"
 
 #include <json-c/json.h>
@@ -140,7 +141,7 @@ static int set_state(struct ctx *c, const struct machine *m, const char *what)
 
 /* ---- machine boot: one boot by hand ---- */
 
-struct boot_options { const char *image, *script, *job, *out; int64_t perturb; double timeout; bool profile; struct strv programs; };
+struct boot_options { const char *image, *script, *job, *out; int64_t perturb; double timeout; bool profile; struct strv programs, watch; };
 
 /* The script: a file, or a job with what it needs in the root image. */
 static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, struct buf *script)
@@ -149,6 +150,11 @@ static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, s
 	struct strv packages = {0};
 	int r;
 
+	for (size_t i = 0; i < b->watch.n; i++)
+		if (!watched_name_ok(b->watch.v[i]))
+			return err_set(-EINVAL, "--watch: '%s' is no name of a function", b->watch.v[i]);
+	if (b->watch.n && !b->job)
+		return err_set(-EINVAL, "--watch goes with --job: a script of one's own has no place for it");
 	if (!b->job)
 		return fs_read(b->script, 1u << 20, script);
 	r = ask_job(c, b->job, NULL, &row);
@@ -157,8 +163,8 @@ static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, s
 	if (r >= 0)
 		r = job_needs(job, &packages, &b->programs);
 	if (r >= 0) {
-		buf_adds(script, row.script);
 		b->timeout = job->time_limit_s;
+		r = job_render_watching(job, b->watch.n ? &b->watch : NULL, script);
 	}
 	strv_release(&packages);
 	db_job_release(&row);
@@ -184,9 +190,33 @@ static int boot_values(const struct boot_options *b, const struct job *job, cons
 	return MIN(e, 0);
 }
 
-static void print_boot(struct ctx *c, const struct boot_result *r, const char *out)
+/* What the kernel watched, for machine boot --watch. */
+static int print_watched(const struct boot_options *b, struct json_object *o, bool as_json)
+{
+	_cleanup_free_ char *path = xasprintf("%s/result/reach", b->out);
+	_cleanup_(watched_release) struct watched w = {0};
+	struct json_object *list = json_object_new_array();
+	int r = watched_read(path, &w);
+
+	put(o, "watched", list);
+	put_text(o, "watched_by", w.means);
+	for (size_t i = 0; i < w.n; i++) {
+		struct json_object *x = json_object_new_object();
+
+		put_text(x, "function", w.v[i].name);
+		put(x, "hits", json_object_new_int64((int64_t)w.v[i].hits));
+		json_object_array_add(list, x);
+		if (!as_json)
+			printf("%12" PRIu64 "  %s (%s)\n", w.v[i].hits, w.v[i].name, w.means);
+	}
+	return r;
+}
+
+static int print_boot(struct ctx *c, const struct boot_result *r, const struct boot_options *b)
 {
 	struct json_object *o = json_object_new_object();
+	const char *out = b->out;
+	int e = 0;
 
 	put_text(o, "verdict", r->verdict);
 	put(o, "exit_status", json_object_new_int(r->exit_status));
@@ -195,6 +225,8 @@ static void print_boot(struct ctx *c, const struct boot_result *r, const char *o
 	put(o, "wall_seconds", json_object_new_double(r->wall_seconds));
 	put_text(o, "out", out);
 	put_text(o, "console_tail", r->console_tail);
+	if (b->watch.n && streq(r->verdict, "ok"))
+		e = print_watched(b, o, c->json);
 	if (c->json)
 		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
 	else if (streq(r->verdict, "ok"))
@@ -203,6 +235,7 @@ static void print_boot(struct ctx *c, const struct boot_result *r, const char *o
 	else
 		printf("%s%s: %s\n", r->console_tail ? r->console_tail : "", r->verdict, r->cause ? r->cause : "");
 	json_object_put(o);
+	return e;
 }
 
 static int boot(struct ctx *c, const struct machine *m, struct boot_options *b)
@@ -232,7 +265,9 @@ static int boot(struct ctx *c, const struct machine *m, struct boot_options *b)
 		e = boot_values(b, &job, m, &r);
 	if (e < 0)
 		return verb_fail(c, e);
-	print_boot(c, &r, b->out);
+	e = print_boot(c, &r, b);
+	if (e < 0)
+		return verb_fail(c, e);
 	return streq(r.verdict, "ok") && !r.exit_status ? EXIT_DONE : EXIT_NO;
 }
 
@@ -256,6 +291,8 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 		OPT_TEXT(0, "script", "FILE", &b.script, "boot: what runs there, as root"),
 		OPT_TEXT(0, "job", "JOB", &b.job, "boot: or this job (one point of its matrix)"),
 		OPT_FLAG(0, "profile", &b.profile, "boot: count what the kernel executes; makes DIR/profile.zst (qemu, qemu-icount)"),
+		OPT_LIST(0, "watch", "FUNCTION", &b.watch,
+			 "boot: how often does the job run this kernel function? by ftrace, kprobes or perf (repeatable)"),
 		OPT_TEXT(0, "out", "DIR", &b.out, "boot: gets console.log.zst and result/"),
 		OPT_INT(0, "perturb", "N", &b.perturb, "boot: number of the replicate, $KPB_PERTURB"),
 		OPT_SECONDS(0, "timeout", "TIME", &b.timeout, "boot: limit for the script, in the machine's time"),
@@ -282,6 +319,7 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 	if (boots) {
 		r = boot(c, m, &b);
 		strv_release(&b.programs);
+		strv_release(&b.watch);
 		return r;
 	}
 	r = ctx_store(c, !writes); /* list, show and check work without a database too */
@@ -294,7 +332,7 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_machine = {
 	.name = "machine",
-	.usage = "list\nshow NAME\ncheck [NAME]\ndrain NAME\nresume NAME\nboot NAME --image FILE --script FILE|--job JOB --out DIR [--perturb N] [--profile]",
+	.usage = "list\nshow NAME\ncheck [NAME]\ndrain NAME\nresume NAME\nboot NAME --image FILE --script FILE|--job JOB --out DIR [--perturb N] [--profile] [--watch FUNCTION ...]",
 	.summary = "the test machines and their health",
 	.text = "'check' asks each driver whether it can work here. A drained machine finishes what it does and gets nothing new;\n"
 		"'resume' makes it healthy again, also one that was taken out after too many failures of its own.\n"

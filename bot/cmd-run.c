@@ -147,7 +147,7 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	int r = m ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
 
 	if (r >= 0)
-		r = engine_profile_task(&w->e, s, oid, 250, 0);
+		r = engine_profile_task(&w->e, s, NULL, oid, NULL, 250, 0);
 	if (r == 1) {
 		r = store_task_by_key(c->store, key, &t);
 		if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))

@@ -25,6 +25,7 @@ static const struct key judge_keys[] = {
 	{"proof_boots", K_INT, AT(config, proof_boots), 2, 1000},
 	{"proof_aligned", K_BOOL, AT(config, proof_aligned)},
 	{"detect_boots", K_INT, AT(config, detect_boots), 0, 100},
+	{"reach", K_BOOL, AT(config, reach)},
 };
 static const struct key mail_keys[] = {
 	{"robot_name", K_TEXT, AT(config, robot_name)},
@@ -426,7 +427,7 @@ static void defaults(struct config *c)
 
 	*c = (struct config){.build_slots = 1, .build_jobs = cores > 0 ? cores : 1, .min_free_mb = 512,
 			     .alpha = 0.001, .confidence = 0.99,
-			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5, .detect_boots = 3,
+			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5, .detect_boots = 3, .reach = true,
 			     .mail_max_recipients = 20};
 	c->state_dir = fs_state_dir();
 	c->cache_dir = fs_cache_dir();

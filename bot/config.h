@@ -43,6 +43,7 @@ struct config {
 	int64_t min_boots, max_boots, proof_boots;
 	bool proof_aligned;                     /* proofs are repeated with aligned functions; off */
 	int detect_boots;                       /* for a provisional change point, 3; 0: stored series are not looked at */
+	bool reach;                             /* one more boot per comparison and proof sees what runs; default true */
 	/* mail */
 	char *robot_name, *robot_address, *mbox, *smtp_url, *smtp_user, *smtp_password_file, *smtp_ca_file;
 	bool smtp_starttls;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The life of a case from "confirmed" to "reported": the search, the proof, the report. */
 #include "bot/engine.h"
+#include "jobs/check.h"
 #include "kernels/build.h"
 #include "lib/buf.h"
 
@@ -600,12 +601,19 @@ static char *proof_text(const struct db_case *c, const char *key)
 }
 
 /* The last word on a proven case. */
-static int conclude(struct engine *e, struct db_case *c, const char *revert)
+static int conclude(struct engine *e, const struct scope *s, struct db_case *c, const char *revert)
 {
-	proof_set(c, "revert", json_object_new_string(revert));
+	_cleanup_free_ char *parent = proof_text(c, "parent"), *said = xstrdup(revert);   /* it may be err_msg() */
+	struct db_pair_check reach = {0};
+
+	if (parent && engine_reach(e, s, parent, c->culprit, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL))
+		store_event(e->store, c->id, s->cmp.id, 0, "warning: %.12s is not reached, so the place of code in memory or something "
+			    "else did it: %s", c->culprit, reach.evidence);
+	db_pair_check_release(&reach);
+	proof_set(c, "revert", json_object_new_string(said));
 	return set_state(e, c, "found", "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
 			 c->culprit, 100 * proof_number(c, "effect"), 100 * proof_number(c, "lo"), 100 * proof_number(c, "hi"),
-			 proof_number(c, "p"), revert);
+			 proof_number(c, "p"), said);
 }
 
 /* Tip against tip with the culprit undone, interleaved. */
@@ -632,7 +640,7 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 			 s->cmp.head, 100 * v.effect, 100 * v.lo, 100 * v.hi, a.n, b.n,
 			 v.verdict != VERDICT_DIFFERENT ? " (no change shown: something else in the range hides it)" :
 			 (v.effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)" : "");
-		r = conclude(e, c, text);
+		r = conclude(e, s, c, text);
 	}
 	boots_release(&a);
 	boots_release(&b);
@@ -647,17 +655,17 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 
 	if (!revert) {
 		if (streq(c->culprit, s->cmp.head))
-			return conclude(e, c, "it is the tip itself: undone, that is its parent");
+			return conclude(e, s, c, "it is the tip itself: undone, that is its parent");
 		r = tree_revert(s->git_dir, c->culprit, s->cmp.head, &made);
 		if (r < 0)
-			return conclude(e, c, err_msg());
+			return conclude(e, s, c, err_msg());
 		proof_set(c, "revert_commit", json_object_new_string(made));
 		proof_set(c, "revert_since", json_object_new_int64(now_usec()));
 		return set_state(e, c, "proving", "undoing %.12s on top of %.12s as %.12s", c->culprit, s->cmp.head, made);
 	}
 	r = need_build(e, s, c, revert);
 	if (r == -ENOEXEC)
-		return conclude(e, c, err_msg());
+		return conclude(e, s, c, err_msg());
 	return r > 0 ? measure_revert(e, s, c, revert, since) : r;
 }
 
@@ -731,6 +739,20 @@ static int prove_aligned(struct engine *e, const struct scope *s, struct db_case
 	return r > 0 ? measure_aligned(e, &a, c, parent, (usec_t)since) : r;
 }
 
+/* One more boot of the culprit sees whether it runs what it changes; where instructions can be counted exactly, one of the
+ * parent, too, for their difference. For the report only, never for the verdict. Returns 1, or negative. */
+static int count_both(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
+{
+	const struct machine *m = engine_deterministic(s) ? config_machine(e->cfg, s->machine.name) : NULL;
+	const char *const commit[] = {c->culprit, parent};
+	int r = engine_reach_plan(e, s, parent, c->culprit, PRIO_PROOF - 1, c->id);
+	bool exact = r >= 0 && m && !s->tcfg.program && machine_profile_check(m) >= 0;
+
+	for (size_t i = 0; r >= 0 && exact && i < ARRAY_SIZE(commit); i++)
+		r = engine_profile_task(e, s, NULL, commit[i], NULL, PRIO_PROOF - 1, c->id);
+	return r < 0 ? r : 1;
+}
+
 static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *p, *t;
@@ -751,6 +773,8 @@ static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 	r = need_build(e, s, c, json_object_get_string(p));
 	if (r > 0)
 		r = need_build(e, s, c, c->culprit);
+	if (r > 0)
+		r = count_both(e, s, c, json_object_get_string(p));
 	if (r == -ENOEXEC) {
 		set_note(c, "the culprit or its parent does not build, so there is no proof");
 		r = set_state(e, c, "found", "not proven: %s", err_msg());

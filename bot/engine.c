@@ -157,11 +157,12 @@ char *engine_profile_key(const struct scope *s, const char *commit)
 			 s->machine.tbox_group);
 }
 
-int engine_profile_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id)
+int engine_profile_task(struct engine *e, const struct scope *s, const char *base, const char *commit, const char *key, int priority,
+			int64_t case_id)
 {
-	_cleanup_free_ char *key = engine_profile_key(s, commit);
+	_cleanup_free_ char *usual = engine_profile_key(s, commit);
 	_cleanup_free_ char *resource = xasprintf("machine:%s", s->machine.name);
-	struct db_task t = {.kind = (char *)"run", .key = key, .priority = priority, .resource = resource,
+	struct db_task t = {.kind = (char *)"run", .key = key ? (char *)key : usual, .priority = priority, .resource = resource,
 			    .comparison = s->cmp.id, .case_id = case_id};
 	struct json_object *p;
 	int64_t build, id;
@@ -174,6 +175,8 @@ int engine_profile_task(struct engine *e, const struct scope *s, const char *com
 	json_object_object_add(p, "machine", json_object_new_string(s->machine.name));
 	json_object_object_add(p, "replicate", json_object_new_int64(0));
 	json_object_object_add(p, "profile", json_object_new_boolean(true));
+	if (base)
+		json_object_object_add(p, "base", json_object_new_string(base));
 	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
 }
 
@@ -437,7 +440,7 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fmt, ...) _printf_(4, 5);
 static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fmt, ...)
 {
-	char text[1024];
+	char text[2048];
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -646,17 +649,33 @@ static int disturbed(struct engine *e, const struct scope *s, const struct judge
 	return store_comparison_again(e->store, s->cmp.id);
 }
 
+/* The verdict is there: told together with what says against it. A difference that was not reached is one all the same. */
+static int end_judged(struct engine *e, const struct scope *s, const struct judged *j)
+{
+	struct db_pair_check reach = {0};
+	bool unreached = engine_reach(e, s, s->cmp.base, s->cmp.head, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL);
+	int r;
+
+	if (j->verdict == VERDICT_DIFFERENT)
+		r = end_comparison(e, s, "different", "%+.3f%% after %zu boots%s%s%s", 100 * j->effect, j->boots, j->canary,
+				   unreached ? "; warning: not reached, so the place of code in memory or something else did it: " : "",
+				   unreached ? reach.evidence : "");
+	else
+		r = end_comparison(e, s, "same", "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s%s%s",
+				   100 * j->effect, j->boots, 100 * j->min_effect,
+				   capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "",
+				   unreached ? "; same, but not reached: " : "", unreached ? reach.evidence : "");
+	db_pair_check_release(&reach);
+	return r;
+}
+
 static int act_on(struct engine *e, const struct scope *s, const struct judged *j)
 {
 	if (j->verdict == VERDICT_MORE)
 		return engine_pair_tasks(e, s, s->cmp.base, s->cmp.head, MAX(j->more, 1), 100, 0);
 	if (j->verdict == VERDICT_DIFFERENT && j->disturbed)
 		return disturbed(e, s, j);
-	if (j->verdict == VERDICT_DIFFERENT)
-		return end_comparison(e, s, "different", "%+.3f%% after %zu boots%s", 100 * j->effect, j->boots, j->canary);
-	return end_comparison(e, s, "same", "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s", 100 * j->effect,
-			      j->boots, 100 * j->min_effect,
-			      capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "");
+	return end_judged(e, s, j);
 }
 
 /* Both builds, and the canary's where there is one. */
@@ -672,6 +691,15 @@ static int need_all(struct engine *e, const struct scope *s)
 	return r;
 }
 
+/* Queues the boot that sees what the head executes. True: the verdict waits for it, since there are results already. */
+static bool wait_for_reach(struct engine *e, const struct scope *s)
+{
+	size_t bad = 0, good = 0;
+
+	return engine_reach_plan(e, s, s->cmp.base, s->cmp.head, 100, 0) > 0 &&
+	       engine_bad_runs(e, s, s->cmp.head, &bad, &good, NULL) >= 0 && bad + good;
+}
+
 static int plan_comparison(struct engine *e, int64_t id)
 {
 	struct scope s = {0};
@@ -684,7 +712,7 @@ static int plan_comparison(struct engine *e, int64_t id)
 		r = end_comparison(e, &s, "cancelled", "the configuration or the toolchain has changed since it was asked");
 	else if (r > 0)
 		r = need_all(e, &s);
-	if (r > 0 && !engine_has_active(e, id, 0)) {
+	if (r > 0 && !engine_has_active(e, id, 0) && !wait_for_reach(e, &s)) {
 		r = side_broken(e, &s);
 		if (r == 0) {
 			r = judge(e, &s, &j);

@@ -60,9 +60,11 @@ int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, co
 struct engine_point { const struct scope *s; const char *commit; };
 int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority);
 /* Build and one extra boot that counts what is executed (bot/profile.h); once per commit, epoch, job and tbox group: 1
- * where it was asked for before. */
+ * where it was asked for before. base: where functions have to be watched one by one, those that changed since then (NULL:
+ * since the first parent); key: a name of its own for the task, or NULL. */
 char *engine_profile_key(const struct scope *s, const char *commit);    /* of the task; new string */
-int engine_profile_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id);
+int engine_profile_task(struct engine *e, const struct scope *s, const char *base, const char *commit, const char *key, int priority,
+			int64_t case_id);
 bool engine_has_active(const struct engine *e, int64_t comparison, int64_t case_id);
 
 /* engine-canary.c: a fixed build of the configuration (machines: canary:), measured after every pair of runs on machines that
@@ -96,4 +98,10 @@ bool engine_deterministic(const struct scope *s);
 int engine_same_epoch(const struct scope *s);
 
 int engine_plan_case(struct engine *e, struct db_case *c);      /* engine-case.c */
+
+/* engine-reach.c: does the job execute what changed from base to commit (docs/VALIDITY.md, "reach")? */
+/* Queues the extra boot that sees it, where the machine boots what is built and nobody did so before. 1: one was queued. */
+int engine_reach_plan(struct engine *e, const struct scope *s, const char *base, const char *commit, int priority, int64_t case_id);
+/* Answers from what that boot saw, and stores it. -ENOENT where there is no such question (programs, the running kernel). */
+int engine_reach(struct engine *e, const struct scope *s, const char *base, const char *commit, struct db_pair_check *ret);
 #endif

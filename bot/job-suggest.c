@@ -2,7 +2,7 @@
 /* "job suggest COMMIT": the jobs known to execute the functions that a commit changes, those that see most of them first. */
 #include "bot/ask.h"
 #include "bot/job-suggest.h"
-#include "kernels/touched.h"
+#include "bot/reach.h"
 
 #include <json-c/json.h>
 
@@ -12,26 +12,13 @@ struct candidate {
 	size_t ran, through;            /* functions entered; inlined ones with a caller that was */
 	double most;                    /* entries of the one entered most, per operation */
 };
-struct lookup { struct store *s; int64_t profile; };
-
-static bool look_up(void *arg, const char *name, uint64_t *ret_entries)
-{
-	const struct lookup *l = arg;
-	struct db_reach r = {0};
-
-	if (store_reach(l->s, l->profile, name, &r) < 0)
-		return false;
-	*ret_entries = (uint64_t)r.entries;
-	db_reach_release(&r);
-	return true;
-}
 
 static int rate(struct store *s, const struct touched *t, const struct db_profile *p, struct candidate *c)
 {
 	_cleanup_free_ char *map = p->image_path ? symbols_path(p->image_path) : xstrdup("");
 	_cleanup_(symbols_release) struct symbols sym = {0};
 	_cleanup_profile_ struct profile lines = {0};
-	struct lookup l = {s, p->id};
+	struct reach_source src = {s, p};
 	int r = symbols_read(map, &sym);
 
 	if (p->path && profile_read(p->path, &lines) < 0) /* cleaned up: the database still has the functions */
@@ -44,7 +31,7 @@ static int rate(struct store *s, const struct touched *t, const struct db_profil
 	for (size_t i = 0; i < t->n; i++) {
 		struct reach *x = &c->reach[i];
 
-		touched_reach(&t->v[i], &sym, &lines, look_up, &l, x);
+		touched_reach(&t->v[i], &sym, &lines, reach_look_up, &src, x);
 		c->ran += x->kind == REACH_RAN || x->kind == REACH_INLINED;
 		c->through += x->kind == REACH_THROUGH;
 		c->most = MAX(c->most, x->entries / (p->operations > 0 ? p->operations : 1));

@@ -69,7 +69,8 @@ static int load_commits(struct ctx *c, const struct profile_question *q, const c
 	if (r >= 0)
 		r = choose(q, l, oid, found);
 	for (int k = 0; r >= 0 && k < 2; k++)
-		r = profile_read(found[k]->path, &p[k]);
+		r = found[k]->path ? profile_read(found[k]->path, &p[k])
+				   : err_set(-ENODATA, "what %.12s executes was only watched by %s, not counted", oid[k], found[k]->means);
 	for (int k = 0; k < 2; k++) {
 		DB_LIST_RELEASE(l[k].v, l[k].n, db_profile_release);
 		free(oid[k]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/profile.h"
+#include "kernels/watch.h"
 #include "lib/fs.h"
 
 double profile_operations(const struct metric_set *values)
@@ -57,4 +58,16 @@ int profile_store(struct store *s, int64_t build, const char *job, const char *t
 	for (size_t i = 0; i < p->n; i++)
 		reach[i] = (struct db_reach){p->fn[i].name, (int64_t)p->fn[i].entries, (int64_t)p->fn[i].insns};
 	return store_profile_put(s, &row, reach, p->n, NULL);
+}
+
+int watched_store(struct store *s, int64_t build, const char *job, const char *tbox_group, double operations,
+		  const struct watched *w)
+{
+	_cleanup_free_ struct db_reach *reach = xcalloc(w->n + 1, sizeof(*reach));
+	const struct db_profile row = {.build = build, .job = (char *)job, .tbox_group = (char *)tbox_group, .means = (char *)w->means,
+				       .operations = operations > 0 ? operations : NAN};
+
+	for (size_t i = 0; i < w->n; i++)
+		reach[i] = (struct db_reach){w->v[i].name, (int64_t)w->v[i].hits, 0};
+	return store_profile_put(s, &row, reach, w->n, NULL);
 }

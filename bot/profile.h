@@ -18,6 +18,11 @@ int profile_of_boot(const char *dir, const char *image, const struct metric_set 
 int profile_store(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *dir,
 		  const struct profile *p);
 
+/* What was watched instead, into the same tables; names as the profiles have them. */
+struct watched;
+int watched_store(struct store *s, int64_t build, const char *job, const char *tbox_group, double operations,
+		  const struct watched *w);
+
 /* "compare --profile A B": commits, folders of boots, or profile files. Options as those of compare; NULL: any. */
 struct profile_question { const char *tree, *kconfig, *job, *machine; bool all; int64_t rows; };
 int profile_compare(struct ctx *c, const struct profile_question *q, const char *a, const char *b);

@@ -4,7 +4,9 @@
 #include "bot/profile.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
+#include "kernels/touched.h"
 #include "kernels/tree.h"
+#include "kernels/watch.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
@@ -160,6 +162,7 @@ struct run_parts {
 	struct db_tree tree; struct tree_config tcfg; struct db_build build; struct db_job dbjob; struct db_machine dbm;
 	struct job job; struct root_image root; struct metric_set values; struct check_set checks; struct boot_result boot;
 	char *dir, *cause; const char *verdict;
+	struct strv watch;      /* symbols that the kernel watches itself, where it cannot be counted from outside */
 };
 
 static void run_parts_release(struct run_parts *x)
@@ -174,6 +177,7 @@ static void run_parts_release(struct run_parts *x)
 	metric_set_release(&x->values);
 	check_set_release(&x->checks);
 	boot_result_release(&x->boot);
+	strv_release(&x->watch);
 	free(x->dir);
 	free(x->cause);
 }
@@ -186,15 +190,39 @@ static bool profile_wanted(const struct work *w)
 	return json_object_object_get_ex(w->p, "profile", &v) && json_object_get_boolean(v);
 }
 
+/* Where nobody can count from outside, the kernel watches the functions that changed since the base. */
+static int choose_watched(struct work *w, struct run_parts *x)
+{
+	_cleanup_free_ char *why = xstrdup(err_msg()), *map = symbols_path(x->build.image_path),
+			    *git_dir = engine_git_dir(&w->c->config, x->tree.name);
+	_cleanup_(symbols_release) struct symbols sym = {0};
+	_cleanup_touched_ struct touched t = {0};
+	_cleanup_strv_ struct strv all = {0};
+	int r = symbols_read(map, &sym);
+
+	if (r >= 0)
+		r = touched_between(git_dir, arg(w, "base"), x->build.commit, &t);
+	if (r < 0)
+		return r;
+	touched_symbols(&t, &sym, &all);
+	for (size_t i = 0; i < all.n; i++)
+		if (watched_name_ok(all.v[i]))
+			strv_add(&x->watch, all.v[i]);
+	return x->watch.n ? 0 : err_set(-ENODATA, "%s; and this kernel has none of the changed functions to watch", why);
+}
+
 /* The job as it renders today: scripts stored long ago have no marks. */
 static int prepare_profile(struct work *w, struct run_parts *x)
 {
 	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
+	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
 	_cleanup_buf_ struct buf script = {0};
-	int r = m ? machine_profile_check(m) : err_set(-ENOENT, "machine '%s' is not in the configuration any more", x->dbm.name);
+	int r = ops ? machine_profile_check(m) : err_set(-ENOENT, "machine '%s' is not in the configuration any more", x->dbm.name);
 
+	if (r < 0 && ops && (ops->flags & MACHINE_NEEDS_IMAGE) && x->build.image_path)
+		r = choose_watched(w, x);
 	if (r >= 0)
-		r = job_render(&x->job, &script);
+		r = job_render_watching(&x->job, x->watch.n ? &x->watch : NULL, &script);
 	if (r < 0)
 		return r;
 	free(x->dbjob.script);
@@ -202,13 +230,40 @@ static int prepare_profile(struct work *w, struct run_parts *x)
 	return 0;
 }
 
+static int keep_watched(struct work *w, struct run_parts *x)
+{
+	_cleanup_free_ char *path = xasprintf("%s/result/reach", x->dir), *map = symbols_path(x->build.image_path);
+	_cleanup_(symbols_release) struct symbols sym = {0};
+	_cleanup_(watched_release) struct watched seen = {0};
+	double operations = profile_operations(&x->values);
+	int r = watched_read(path, &seen);
+
+	if (r >= 0)
+		r = symbols_read(map, &sym);
+	if (r < 0)
+		return r;
+	watched_merge(&seen, &sym);
+	r = watched_store(w->c->store, x->build.id, x->dbjob.id, x->dbm.tbox_group, operations, &seen);
+	if (r >= 0)
+		say(w, "%.12s: %zu functions watched by %s, %.10g operations", x->build.commit, seen.n, seen.means, operations);
+	return r;
+}
+
+/* A run that is watched may well fail a check: it is slower, and its values are not kept. */
 static int keep_profile(struct work *w, struct run_parts *x)
 {
 	_cleanup_profile_ struct profile p = {0};
 	const char *commit = arg(w, "commit");
+	bool ran = streq(x->verdict, "ok") || streq(x->verdict, "untrusted");
 	int r;
 
-	if (!streq(x->verdict, "ok"))
+	if (ran && x->watch.n) {
+		r = keep_watched(w, x);
+		if (r < 0)
+			say(w, "%.12s: %s", commit, err_msg());
+		return r;
+	}
+	if (!ran)
 		r = err_set(-ENODATA, "%s%s%s", x->verdict, x->cause ? ": " : "", x->cause ? x->cause : "");
 	else
 		r = profile_of_boot(x->dir, x->build.image_path, &x->values, &p);
@@ -227,7 +282,7 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
 	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
 	_cleanup_free_ char *res = xasprintf("%s/result", x->dir), *art = xasprintf("KPB_ARTEFACT=%s", x->build.image_path);
-	_cleanup_free_ char *counts = profile_wanted(w) ? xasprintf("%s/" PROFILE_COUNTS, x->dir) : NULL;
+	_cleanup_free_ char *counts = profile_wanted(w) && !x->watch.n ? xasprintf("%s/" PROFILE_COUNTS, x->dir) : NULL;
 	const char *env[] = {art, NULL};
 	struct run_facts facts = {0};
 	struct boot_request q = {.machine = m, .image = x->build.image_path, .script = x->dbjob.script,

@@ -21,6 +21,7 @@ static const struct field PROFILE_FIELDS[] = {
 	  .read = "(SELECT tree.name FROM build JOIN tree ON tree.id = build.tree WHERE build.id = profile.build)"),
 	P(image_path, FT_TEXT, .key = true, .read = "(SELECT image_path FROM build WHERE build.id = profile.build)"),
 	P(job_name, FT_TEXT, .key = true, .read = "(SELECT name FROM job WHERE job.id = profile.job)"),
+	P(means, FT_TEXT, .write = "coalesce(?, 'plugin')"),
 };
 ENTITY(PROFILE, "profile", "profile", db_profile);
 
@@ -40,7 +41,8 @@ static int put_reach(struct store *s, int64_t id, const struct db_reach *r)
 
 	return e < 0 ? e : db_exec(s,
 				   "INSERT INTO reach (profile, function, entries, instructions) "
-				   "SELECT ?1, id, ?3, ?4 FROM function WHERE name = ?2",
+				   "SELECT ?1, id, ?3, ?4 FROM function WHERE name = ?2 ON CONFLICT DO UPDATE SET "
+				   "entries = max(entries, excluded.entries)",
 				   INT(id), TEXT(r->function), INT(r->entries), INT(r->instructions));
 }
 
@@ -51,10 +53,14 @@ int store_profile_put(struct store *s, const struct db_profile *p, const struct 
 
 	if (r < 0)
 		return r;
-	r = db_exec(s, "DELETE FROM profile WHERE build = ?1 AND job = ?2 AND tbox_group = ?3", INT(p->build), TEXT(p->job),
-		    TEXT(p->tbox_group));
+	/* what was watched for another change stays, unless every instruction is counted now */
+	r = db_exec(s,
+		    "DELETE FROM profile WHERE build = ?1 AND job = ?2 AND tbox_group = ?3 AND (?4 = 'plugin' OR means <> ?4)",
+		    INT(p->build), TEXT(p->job), TEXT(p->tbox_group), TEXT(p->means ? p->means : "plugin"));
 	if (r >= 0)
-		r = db_insert(s, &PROFILE, p, "", &id);
+		r = db_insert(s, &PROFILE, p,
+			      "ON CONFLICT (build, job, tbox_group) DO UPDATE SET time = excluded.time, operations = excluded.operations",
+			      &id);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		r = put_reach(s, id, &reach[i]);
 	r = tx_end(s, MIN(r, 0));
@@ -84,6 +90,33 @@ int store_known_reach(struct store *s, const char *tree, struct db_profile **ret
 		       "JOIN tree ON tree.id = build.tree WHERE ?1 IS NULL OR tree.name = ?1 GROUP BY job, tbox_group) "
 		       "ORDER BY 14, job, tbox_group",
 		       TEXT(tree));
+}
+
+static const struct field PAIR_CHECK_FIELDS[] = {
+	FIELD(struct db_pair_check, build, "build", FT_INT),	     FIELD(struct db_pair_check, base, "base", FT_TEXT),
+	FIELD(struct db_pair_check, job, "job", FT_TEXT),	     FIELD(struct db_pair_check, tbox_group, "tbox_group", FT_TEXT),
+	FIELD(struct db_pair_check, name, "name", FT_TEXT),	     FIELD(struct db_pair_check, verdict, "verdict", FT_TEXT),
+	FIELD(struct db_pair_check, evidence, "evidence", FT_TEXT), FIELD(struct db_pair_check, time, "time", FT_INT),
+};
+ENTITY(PAIR_CHECK, "check", "pair_check", db_pair_check);
+
+void db_pair_check_release(struct db_pair_check *c) { row_release(&PAIR_CHECK, c); }
+
+int store_pair_check_put(struct store *s, const struct db_pair_check *c)
+{
+	return MIN(db_exec(s,
+			   "INSERT INTO pair_check (build, base, job, tbox_group, name, verdict, evidence, time) "
+			   "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET verdict = excluded.verdict, "
+			   "evidence = excluded.evidence, time = excluded.time",
+			   INT(c->build), TEXT(c->base), TEXT(c->job), TEXT(c->tbox_group), TEXT(c->name), TEXT(c->verdict),
+			   TEXT(c->evidence), INT(c->time ? c->time : now_usec())), 0);
+}
+
+int store_pair_check_get(struct store *s, int64_t build, const char *base, const char *job, const char *tbox_group,
+			 const char *name, struct db_pair_check *ret)
+{
+	return db_get(s, &PAIR_CHECK, ret, "WHERE build = ?1 AND base = ?2 AND job = ?3 AND tbox_group = ?4 AND name = ?5", INT(build),
+		      TEXT(base), TEXT(job), TEXT(tbox_group), TEXT(name));
 }
 
 int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret)

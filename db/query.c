@@ -41,11 +41,20 @@ struct question {
 #define RUN_FILTERS                                                                                                    \
 	[F_TREE] = "t.name = ?1", [F_COMMIT] = "b.commit_oid = ?2", [F_JOB] = JOB_IS("j"), [F_MACHINE] = MACHINE_IS("m"), \
 	[F_SINCE] = "r.started >= ?7", [F_UNTIL] = "r.started < ?8", [F_VERDICT] = ONE_OF("r.verdict", "6")
-#define CASE_RUNS                                                                                                      \
-	"(b.tree, r.job) IN (SELECT q.tree, q.job FROM \"case\" c JOIN comparison q ON q.id = c.comparison "           \
+#define CASE_RUNS CASE_JOB("r.job")
+#define CASE_JOB(job)                                                                                                  \
+	"(b.tree, " job ") IN (SELECT q.tree, q.job FROM \"case\" c JOIN comparison q ON q.id = c.comparison "           \
 	"WHERE c.id = ?10) AND m.tbox_group IN (SELECT g.tbox_group FROM \"case\" c JOIN comparison q ON "             \
 	"q.id = c.comparison JOIN machine g ON g.id = q.machine WHERE c.id = ?10)"
 #define PATCHES "(SELECT p.name FROM patched p WHERE p.tree = b.tree AND p.commit_oid = b.commit_oid)"
+/* Checks of runs, and those of two commits: these have no run, and stand for all machines of their tbox group. */
+#define ALL_CHECKS                                                                                                     \
+	"(SELECT x.id AS run, x.build AS build, x.job AS job, x.machine AS machine, x.started AS time, NULL AS base, "      \
+	"k.name AS name, k.verdict AS verdict, k.evidence AS evidence FROM run_check k JOIN run x ON x.id = k.run "          \
+	"UNION ALL SELECT NULL, p.build, p.job, (SELECT min(id) FROM machine WHERE tbox_group = p.tbox_group), p.time, "     \
+	"p.base, p.name, p.verdict, p.evidence FROM pair_check p) c JOIN build b ON b.id = c.build "                         \
+	"JOIN tree t ON t.id = b.tree JOIN job j ON j.id = c.job JOIN machine m ON m.id = c.machine "                        \
+	"LEFT JOIN run r ON r.id = c.run"
 /* Boots are what is counted: runs of one boot are averaged first. */
 #define BOOTS                                                                                                          \
 	"(SELECT t.name AS tree, b.id AS build, b.commit_oid AS oid, b.kconfig AS kconfig, j.name AS job, j.id AS job_id, " \
@@ -65,12 +74,14 @@ static const struct question questions[] = {
 		   [F_METRIC] = "EXISTS (SELECT 1 FROM value v JOIN metric k ON k.id = v.metric WHERE v.run = r.id AND k.name GLOB ?5)",
 		   [F_CASE] = CASE_RUNS},
 	 .order = "r.started{dir}, r.id{dir}"},
-	{.what = "checks", .from = RUN_JOINS " JOIN run_check c ON c.run = r.id",
-	 .col = {{"run", "r.id", K_NUMBER}, {"time", "iso_time(r.started)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
-		 {"job", "j.name"}, {"machine", "m.name"}, {"run_verdict", "r.verdict"}, {"check", "c.name"},
+	{.what = "checks", .from = ALL_CHECKS,
+	 .col = {{"run", "c.run", K_NUMBER}, {"time", "iso_time(c.time)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
+		 {"against", "c.base"}, {"job", "j.name"}, {"machine", "m.name"}, {"run_verdict", "r.verdict"}, {"check", "c.name"},
 		 {"verdict", "c.verdict"}, {"evidence", "c.evidence"}},
-	 .where = {RUN_FILTERS, [F_STATE] = ONE_OF("c.verdict", "9"), [F_CASE] = CASE_RUNS},
-	 .states = "pass fail unknown", .order = "r.started{dir}, r.id{dir}, c.name{dir}"},
+	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (b.commit_oid, c.base)", [F_JOB] = JOB_IS("j"),
+		   [F_MACHINE] = MACHINE_IS("m"), [F_SINCE] = "c.time >= ?7", [F_UNTIL] = "c.time < ?8",
+		   [F_VERDICT] = ONE_OF("r.verdict", "6"), [F_STATE] = ONE_OF("c.verdict", "9"), [F_CASE] = CASE_JOB("c.job")},
+	 .states = "pass fail unknown", .order = "c.time{dir}, c.run{dir}, c.name{dir}"},
 	{.what = "metrics", .from = "metric k JOIN value v ON v.metric = k.id",
 	 .col = {{"metric", "k.name"}, {"unit", "k.unit"},
 		 {"better", "CASE k.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"}, {"kpi", "k.kpi", K_NUMBER},

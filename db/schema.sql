@@ -126,13 +126,28 @@ CREATE TABLE run_check (                                -- was the test valid? w
 	PRIMARY KEY (run, name)
 ) STRICT, WITHOUT ROWID;
 
--- What a build executed in a job, counted from outside the guest (kernels/profile.h). Never one of the measured runs.
+-- The same, where it takes two commits to tell: could the test see what changed from base to the build's commit?
+CREATE TABLE pair_check (
+	build INTEGER NOT NULL REFERENCES build ON DELETE CASCADE,
+	base TEXT NOT NULL,
+	job TEXT NOT NULL REFERENCES job,
+	tbox_group TEXT NOT NULL,
+	name TEXT NOT NULL,
+	verdict TEXT NOT NULL CHECK (verdict IN ('pass', 'fail', 'unknown')),
+	evidence TEXT NOT NULL,
+	time INTEGER NOT NULL,
+	PRIMARY KEY (build, base, job, tbox_group, name)
+) STRICT, WITHOUT ROWID;
+
+-- What a build executed in a job, seen in a run of its own, never in a measured one. plugin: every instruction, counted from
+-- outside of the guest (kernels/profile.h); else only whether the functions that were watched ran (kernels/watch.h).
 CREATE TABLE profile (
 	id INTEGER PRIMARY KEY,
 	build INTEGER NOT NULL REFERENCES build ON DELETE CASCADE,
 	job TEXT NOT NULL REFERENCES job,
 	tbox_group TEXT NOT NULL,
-	path TEXT,                                      -- all of it, zstd
+	means TEXT NOT NULL DEFAULT 'plugin' CHECK (means IN ('plugin', 'ftrace', 'kprobe', 'perf')),
+	path TEXT,                                      -- plugin: all of it, zstd
 	operations REAL,                                -- of the benchmark in the counted part; NULL: not known
 	instructions INTEGER NOT NULL, user INTEGER NOT NULL,
 	time INTEGER NOT NULL,
@@ -144,7 +159,7 @@ CREATE TABLE function (
 	name TEXT NOT NULL UNIQUE
 ) STRICT;
 
-CREATE TABLE reach (                                    -- the functions that ran
+CREATE TABLE reach (                                    -- the functions that ran; entries 0, but by plugin: watched in vain
 	profile INTEGER NOT NULL REFERENCES profile ON DELETE CASCADE,
 	function INTEGER NOT NULL REFERENCES function,
 	entries INTEGER NOT NULL, instructions INTEGER NOT NULL,

@@ -157,21 +157,31 @@ int store_points(struct store *s, const char *tree, const char *kconfig, const c
 		 const char *metric, struct db_point **ret, size_t *ret_n);
 
 /* ---- profiles and reach ---- */
-/* One per build, job and tbox group. From commit on: only read. operations: NAN where not known. */
+/* One per build, job and tbox group. means: "plugin" (NULL: this), where a function without a reach did not run; "ftrace" or
+ * "kprobe", where only those with one were watched; "perf", where it was not seen, which says little. operations: NAN where
+ * not known. From commit to job_name: only read. */
 struct db_profile {
 	int64_t id, build, instructions, user; char *job, *tbox_group, *path; double operations; usec_t time;
-	char *commit, *kconfig, *tree, *image_path, *job_name;
+	char *commit, *kconfig, *tree, *image_path, *job_name, *means;
 };
 void db_profile_release(struct db_profile *p);
 struct db_reach { char *function; int64_t entries, instructions; };
 void db_reach_release(struct db_reach *r);
-/* With the functions that ran, in one transaction; replaces an older one of the same place. */
+/* With the functions that ran, in one transaction; replaces an older one of the same place, or adds to it where both were
+ * watched by the same means, and not by the plugin. */
 int store_profile_put(struct store *s, const struct db_profile *p, const struct db_reach *reach, size_t n, int64_t *ret_id);
 int store_profile_get(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_profile *ret);
 int store_profiles(struct store *s, const char *commit_or_null, struct db_profile **ret, size_t *ret_n);
 /* The newest of each job and tbox group; tree NULL: of all trees. */
 int store_known_reach(struct store *s, const char *tree, struct db_profile **ret, size_t *ret_n);
-int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret); /* -ENOENT: did not run */
+int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret); /* -ENOENT: no such row */
+
+/* A check of two commits, base and the build's own, in a job on a tbox group (jobs/check.h has the names). */
+struct db_pair_check { int64_t build; char *base, *job, *tbox_group, *name, *verdict, *evidence; usec_t time; };
+void db_pair_check_release(struct db_pair_check *c);
+int store_pair_check_put(struct store *s, const struct db_pair_check *c);       /* replaces an earlier one; time 0: now */
+int store_pair_check_get(struct store *s, int64_t build, const char *base, const char *job, const char *tbox_group,
+			 const char *name, struct db_pair_check *ret);
 
 /* ---- comparisons, cases ---- */
 struct db_comparison {

@@ -11,6 +11,7 @@
  *	errors        nothing that should have been done was dropped instead
  *	counters      perf counted all the time
  *	interference  no CPU time stolen, no throttling, no other load
+ *	reach         what changed between two commits was executed; of a pair of commits and not of a run (bot/reach.h)
  *
  * Each takes the parse_ctx of a parser, whose check list may be NULL.
  */
@@ -22,6 +23,7 @@
 #define CHECK_FAIL "fail"
 #define CHECK_UNKNOWN "unknown"
 #define CHECK_CAPPED "at the limit"
+#define CHECK_REACH "reach"
 
 /* Adds a result, or worsens the one of that name. */
 #define check_say(c, name, verdict, ...)                                                                               \

@@ -25,6 +25,7 @@ stop_all() {
 clean_up() {
 	trap - EXIT HUP INT TERM
 	say "putting back what was set"
+	[ -z "${reach_functions-}" ] || reach_end
 	[ -z "$monitors_run" ] || stop_monitors
 	program_teardown
 	restore_host
@@ -61,7 +62,9 @@ run_once() {
 	: >"$RESULT_DIR/started"
 	status=0
 	mark start
+	[ -z "${reach_functions-}" ] || reach_start # jobs/reach.sh, in no run that is measured
 	program_run >"$RESULT_DIR/$program" 2>&1 || status=$?
+	[ -z "${reach_functions-}" ] || reach_stop
 	mark stop
 	[ -z "$monitors_run" ] || stop_all
 	[ -z "$KPB_ROBOT" ] || tail -n 3 "$RESULT_DIR/$program"

@@ -185,7 +185,21 @@ static void add_all_own(const struct job *j, const struct program_def *d, struct
 			add_own(&d->need[i].own, &d->need[i].own_source, b);
 }
 
-int job_render(const struct job *j, struct buf *ret)
+int job_render(const struct job *j, struct buf *ret) { return job_render_watching(j, NULL, ret); }
+
+static int add_reach(const struct strv *functions, struct buf *b)
+{
+	_cleanup_buf_ struct buf names = {0};
+
+	for (size_t i = 0; i < functions->n; i++)
+		buf_addf(&names, "%s%s", i ? " " : "", functions->v[i]);
+	buf_adds(b, "\nreach_functions=");
+	buf_add_shell(b, buf_str(&names));
+	buf_addc(b, '\n');
+	return add_file("reach.sh", b);
+}
+
+int job_render_watching(const struct job *j, const struct strv *functions, struct buf *ret)
 {
 	_cleanup_buf_ struct buf b = {0};
 	const struct program_def *d, *m;
@@ -207,8 +221,11 @@ int job_render(const struct job *j, struct buf *ret)
 		return r;
 	add_all_own(j, d, &b);
 	add_part("program", d, &b);
+	if (functions)
+		r = add_reach(functions, &b);
 	buf_addc(&b, '\n');
-	r = add_file("main.sh", &b);
+	if (r == 0)
+		r = add_file("main.sh", &b);
 	if (r == 0)
 		buf_add(ret, buf_str(&b), b.len);
 	return r;

@@ -128,6 +128,14 @@ static int by_addr(const void *a, const void *b)
 	return strcmp(x->name, y->name);
 }
 
+static int by_symbol_name(const void *a, const void *b, void *v)
+{
+	const struct symbol *s = v;
+	int c = strcmp(s[*(const uint32_t *)a].name, s[*(const uint32_t *)b].name);
+
+	return c ? c : *(const uint32_t *)a < *(const uint32_t *)b ? -1 : 1;
+}
+
 /* false for a line of another form. */
 static bool add_line(struct symbols *s, const char *line, size_t len)
 {
@@ -165,6 +173,10 @@ int symbols_parse(const char *text, size_t len, struct symbols *ret)
 	if (!s.n)
 		return err_set(-EBADMSG, "there is no function among the symbols");
 	qsort(s.v, s.n, sizeof(*s.v), by_addr);
+	s.name = xcalloc(s.n, sizeof(*s.name));
+	for (size_t i = 0; i < s.n; i++)
+		s.name[i] = (uint32_t)i;
+	qsort_r(s.name, s.n, sizeof(*s.name), by_symbol_name, s.v);
 	*ret = s;
 	return 0;
 }
@@ -184,6 +196,7 @@ void symbols_release(struct symbols *s)
 	for (size_t i = 0; i < s->n; i++)
 		free(s->v[i].name);
 	free(s->v);
+	free(s->name);
 	*s = (struct symbols){0};
 }
 

@@ -84,21 +84,58 @@ static size_t symbol_below(const struct symbols *s, uint64_t addr)
 	return first_of(s, lo - 1);
 }
 
+/* Where the names that begin with it start in the order of names. "name.isra.0" stands right behind "name": no character
+ * of a name is less than the point. */
+static size_t name_from(const struct symbols *s, const char *name)
+{
+	size_t lo = 0, hi = s->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (strcmp(s->v[s->name[mid]].name, name) < 0)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo;
+}
+
 const char *symbols_counted_as(const struct symbols *s, const char *name)
 {
-	size_t len = strlen(name);
-	bool part, copies = false;
+	size_t len = strlen(name), i = name_from(s, name);
+	const char *found = i < s->n ? s->v[s->name[i]].name : NULL, *first;
+	bool part;
 
-	for (size_t i = 0; i < s->n; i++) {
-		if (streq(s->v[i].name, name)) {
-			const char *first = s->v[first_of(s, i)].name;
-
-			return base_length(first, &part) == strlen(first) ? first : name;
-		}
-		copies = copies || (startswith(s->v[i].name, name) && base_length(s->v[i].name, &part) == len);
-	}
+	if (!found || !startswith(found, name))
+		return NULL;
 	/* copies and parts are counted under the function's own name, which need not be a symbol */
-	return copies ? name : NULL;
+	if (!streq(found, name))
+		return base_length(found, &part) == len ? name : NULL;
+	first = s->v[first_of(s, s->name[i])].name;
+	return base_length(first, &part) == strlen(first) ? first : name;
+}
+
+size_t symbols_of(const struct symbols *s, const char *name, struct strv *ret)
+{
+	size_t len = strlen(name), most = 0, n = 0;
+	const char *last = NULL;
+	bool part;
+
+	for (size_t i = name_from(s, name); i < s->n; i++) {
+		const char *found = s->v[s->name[i]].name;
+
+		if (!startswith(found, name) || (found[len] && found[len] != '.'))
+			break;
+		if (base_length(found, &part) != len || part)
+			continue;
+		n = streq(found, last) ? n + 1 : 1;
+		most = MAX(most, n);
+		if (ret && n == 1)
+			strv_add(ret, found);
+		last = found;
+	}
+	return most;
 }
 
 /* ---- from blocks ---- */

@@ -33,13 +33,17 @@ void counts_release(struct counts *c);
 
 /* ---- symbols ---- */
 struct symbol { uint64_t addr; char *name; };
-struct symbols { struct symbol *v; size_t n, cap; };    /* text only, by address and then by name */
+/* text only, by address and then by name; name[]: the same by name */
+struct symbols { struct symbol *v; size_t n, cap; uint32_t *name; };
 int symbols_parse(const char *text, size_t len, struct symbols *ret);
 int symbols_read(const char *system_map, struct symbols *ret);
 void symbols_release(struct symbols *s);
 /* The name under which a function's address is counted: itself, another name of the same place, or (the copy that the
  * compiler made) "name.isra.0" -> "name". NULL: the kernel has no such function, so it is inlined or was not compiled. */
 const char *symbols_counted_as(const struct symbols *s, const char *name);
+/* Symbols that are a function: itself and its copies, but not its .part and .cold. Returns how many functions have that
+ * name (static ones of several files); 0: none, or only parts of it. */
+size_t symbols_of(const struct symbols *s, const char *name, struct strv *ret_or_null);
 /* System.map beside an image of the build cache. New string. */
 char *symbols_path(const char *image_path);
 

@@ -9,12 +9,19 @@ void touched_release(struct touched *t)
 {
 	for (size_t i = 0; i < t->n; i++) {
 		free(t->v[i].name);
-		free(t->v[i].file);
 		free(t->v[i].line);
 		strv_release(&t->v[i].callers);
 	}
+	for (size_t i = 0; i < t->n_in; i++) {
+		free(t->in[i]->path);
+		strv_release(&t->in[i]->functions);
+		free(t->in[i]);
+	}
 	free(t->v);
+	free(t->in);
 	strv_release(&t->outside);
+	strv_release(&t->data);
+	strv_release(&t->other);
 	*t = (struct touched){0};
 }
 
@@ -64,10 +71,36 @@ static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 	file_end(w);
 	if (!is_c(path)) {
 		w->out.other_files++;
+		if (tree_path_matters(path))
+			strv_add(&w->out.other, path);
+		return 0;
+	}
+	if (!tree_path_matters(path)) /* another architecture's, tests and tools */
+		return 0;
+	if (w->out.n >= TOUCHED_MAX) {
+		w->out.cut = true;
 		return 0;
 	}
 	w->file = xstrdup(path);
 	return load_side(w, &d->old_file, &w->side[0]) < 0 || load_side(w, &d->new_file, &w->side[1]) < 0 ? -1 : 0;
+}
+
+/* The file's own entry, with its functions as they are after the change, or before it where the file has gone. */
+static const struct touched_file *this_file(struct walk *w)
+{
+	struct touched *t = &w->out;
+	const struct cfuncs *f = &w->side[w->side[1].blob ? 1 : 0].f;
+	struct touched_file *in;
+
+	if (t->n_in && streq(t->in[t->n_in - 1]->path, w->file))
+		return t->in[t->n_in - 1];
+	in = xcalloc(1, sizeof(*in));
+	in->path = xstrdup(w->file);
+	for (size_t i = 0; i < f->n; i++)
+		strv_add(&in->functions, f->v[i].name);
+	GROW(t->in, t->n_in, t->cap_in);
+	t->in[t->n_in++] = in;
+	return in;
 }
 
 static const char *text_of(const struct side *s) { return git_blob_rawcontent(s->blob); }
@@ -87,7 +120,8 @@ static struct touched_fn *add_function(struct walk *w, const struct side *s, con
 	if (old)
 		return old;
 	t.name = xstrdup(f->name);
-	t.file = xstrdup(w->file);
+	t.in = this_file(w);
+	t.file = t.in->path;
 	/* callers as they are after the commit, or before it where the function has gone */
 	for (size_t i = 0; i < s->f.n; i++)
 		if (!streq(s->f.v[i].name, f->name) && cfunc_calls(&s->f.v[i], text_of(s), f->name))
@@ -119,6 +153,31 @@ static bool blank(const char *s, size_t n)
 	return true;
 }
 
+/* A line outside of all functions that changes no code: #include, comments, declarations of functions, exports. */
+static bool only_says(const char *s, size_t n)
+{
+	static const char *const begins[] = {"#include", "/*", "*", "//", "EXPORT_SYMBOL", "MODULE_", "extern "};
+
+	while (n && strchr(" \t", *s)) {
+		s++;
+		n--;
+	}
+	while (n && strchr(" \t\r\n", s[n - 1]))
+		n--;
+	for (size_t i = 0; i < ARRAY_SIZE(begins); i++)
+		if (n >= strlen(begins[i]) && !memcmp(s, begins[i], strlen(begins[i])))
+			return true;
+	return n > 2 && !memcmp(s + n - 2, ");", 2) && *s != '#' && !memchr(s, '=', n) && !memmem(s, n, "(*", 2);
+}
+
+static void changed_outside(struct walk *w, const git_diff_line *line)
+{
+	if (!strv_has(&w->out.outside, w->file))
+		strv_add(&w->out.outside, w->file);
+	if (!only_says(line->content, line->content_len) && !strv_has(&w->out.data, w->file))
+		strv_add(&w->out.data, w->file);
+}
+
 static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unused_, const git_diff_line *line, void *arg)
 {
 	struct walk *w = arg;
@@ -136,13 +195,18 @@ static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unu
 
 		if (added)
 			add_changed_line(t, (uint32_t)number);
-	} else if (!strv_has(&w->out.outside, w->file)) {
-		strv_add(&w->out.outside, w->file);
+	} else {
+		changed_outside(w, line);
 	}
 	return 0;
 }
 
 int touched_functions(const char *git_dir, const char *commit, struct touched *ret)
+{
+	return touched_between(git_dir, NULL, commit, ret);
+}
+
+int touched_between(const char *git_dir, const char *base, const char *head, struct touched *ret)
 {
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	_cleanup_(cleanup_gcommit) git_commit *c = NULL, *parent = NULL;
@@ -153,14 +217,16 @@ int touched_functions(const char *git_dir, const char *commit, struct touched *r
 	int r = repo_open(git_dir, &repo);
 
 	if (r >= 0)
-		r = repo_commit(repo, commit, &c);
+		r = repo_commit(repo, head, &c);
+	if (r >= 0 && base)
+		r = repo_commit(repo, base, &parent);
 	if (r < 0)
 		return r;
 	o.context_lines = 0;
 	o.interhunk_lines = 0;
 	w.repo = repo;
 	r = git_commit_tree(&b, c);
-	if (r >= 0 && git_commit_parentcount(c))
+	if (r >= 0 && !parent && git_commit_parentcount(c))
 		r = git_commit_parent(&parent, c, 0);
 	if (r >= 0 && parent)
 		r = git_commit_tree(&a, parent);
@@ -171,7 +237,7 @@ int touched_functions(const char *git_dir, const char *commit, struct touched *r
 	file_end(&w);
 	if (r < 0) {
 		touched_release(&w.out);
-		return repo_err(r, "cannot read what %.12s changes", commit);
+		return repo_err(r, "cannot read what %.12s changes", head);
 	}
 	*ret = w.out;
 	return 0;
@@ -202,39 +268,60 @@ static void reach_by_callers(const struct touched_fn *f, const struct symbols *s
 	for (size_t i = 0; i < f->callers.n; i++) {
 		const char *counted = symbols_counted_as(s, f->callers.v[i]);
 		uint64_t n = 0;
+		int ran = counted ? lookup(arg, counted, &n) : -1;
 
-		known_callers += counted != NULL;
-		if (counted && lookup(arg, counted, &n)) {
+		known_callers += ran >= 0;
+		if (ran > 0) {
 			strv_add(&r->through, f->callers.v[i]);
 			r->entries += n;
 		}
 	}
 	if (r->through.n)
 		r->kind = REACH_THROUGH;
-	else if (known_callers && known_callers == f->callers.n)
+	else if (known_callers && known_callers == f->callers.n && !endswith(f->file, ".h"))
 		r->kind = REACH_NOT_CALLED;
+}
+
+/* Is anything of its file in this kernel? Of a header that cannot be told. */
+static bool compiled(const struct touched_fn *f, const struct symbols *s)
+{
+	if (endswith(f->file, ".h"))
+		return true;
+	for (size_t i = 0; i < f->in->functions.n; i++)
+		if (symbols_counted_as(s, f->in->functions.v[i]) || startswith(f->in->functions.v[i], "__do_sys_"))
+			return true;
+	return false;
+}
+
+/* The name of the symbol: a system call's body is inlined into its entry. */
+static char *symbol_name(const struct touched_fn *f, const struct symbols *s)
+{
+	if (!symbols_counted_as(s, f->name) && startswith(f->name, "__do_sys_"))
+		return xasprintf("__x64_sys_%s", f->name + strlen("__do_sys_"));
+	return xstrdup(f->name);
 }
 
 void touched_reach(const struct touched_fn *f, const struct symbols *s, const struct profile *p, reach_lookup lookup, void *arg,
 		   struct reach *ret)
 {
-	const char *counted = symbols_counted_as(s, f->name);
+	_cleanup_free_ char *name = symbol_name(f, s);
+	const char *counted = symbols_counted_as(s, name);
 	bool debug = p && p->n_lines;
 	const struct profile_fn *inlined = debug ? profile_get_inlined(p, f->name) : NULL;
-	struct reach r = {.kind = REACH_UNKNOWN};
+	struct reach r = {.kind = REACH_UNKNOWN, .namesakes = symbols_of(s, name, NULL)};
 
-	if (!counted && startswith(f->name, "__do_sys_")) { /* inlined into the entry of the system call */
-		_cleanup_free_ char *entry = xasprintf("__x64_sys_%s", f->name + strlen("__do_sys_"));
-
-		counted = symbols_counted_as(s, entry);
-	}
 	if (debug)
 		reach_lines(f, p, &r);
-	if (counted)
-		r.kind = lookup(arg, counted, &r.entries) ? REACH_RAN : REACH_NOT;
+	if (counted) {
+		int ran = lookup(arg, counted, &r.entries);
+
+		r.kind = ran > 0 ? REACH_RAN : ran == 0 ? REACH_NOT : REACH_UNSEEN;
+	}
 	if (inlined && r.kind != REACH_RAN) {
 		r.kind = REACH_INLINED;
 		r.insns = inlined->insns;
+	} else if (!counted && !compiled(f, s)) {
+		r.kind = REACH_ABSENT;
 	} else if (!counted && debug) {
 		r.kind = REACH_NOT;
 	} else if (!counted) {
@@ -269,11 +356,15 @@ void reach_text(const struct reach *r, double operations, struct buf *out)
 		break;
 	case REACH_NOT_CALLED: buf_adds(out, "inlined, and none of its callers in this file was executed"); break;
 	case REACH_UNKNOWN: buf_adds(out, "not known: inlined from elsewhere, or not compiled"); break;
+	case REACH_ABSENT: buf_adds(out, "its file is not part of this kernel"); break;
+	case REACH_UNSEEN: buf_adds(out, "not known: nobody watched it"); break;
 	case REACH_INLINED:
 		buf_adds(out, "inlined, ");
 		add_rate(r->insns, "instructions", operations, out);
 		break;
 	}
+	if (r->kind == REACH_RAN && r->namesakes > 1)
+		buf_addf(out, ", together with %zu other%s of that name", r->namesakes - 1, r->namesakes == 2 ? "" : "s");
 	if (r->lines_ran)
 		buf_addf(out, "; %zu of %zu changed lines executed", r->lines_ran, r->lines);
 }

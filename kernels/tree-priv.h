@@ -23,6 +23,8 @@ int repo_commit(git_repository *repo, const char *oid, git_commit **ret);
 bool tree_ref_valid(const char *ref);
 int tree_url_check(const char *url);
 
+/* Can a change of that file change an x86 kernel? */
+bool tree_path_matters(const char *path);
 /* Calls cb for each path (files only) that differs between two trees (NULL: empty); stops when it returns non-zero and
  * gives that back. */
 typedef int (*tree_diff_cb)(const char *path, void *arg);

@@ -48,6 +48,8 @@ static enum path_class path_class(const char *path)
 	return P_MATTERS;
 }
 
+bool tree_path_matters(const char *path) { return path_class(path) == P_MATTERS; }
+
 struct verdict { unsigned classes; size_t paths; };
 
 static int judge_path(const char *path, void *arg)

@@ -4,6 +4,7 @@
 #include "reporters/mail.h"
 #include "reporters/recipients.h"
 #include "reporters/report.h"
+#include "jobs/check.h"
 #include "lib/fs.h"
 
 #define WRAP_AT 100
@@ -132,6 +133,26 @@ static void add_check(const struct facts *f, const struct db_check *good, const 
 	add_wrapped(out, worse->name, buf_str(&t));
 }
 
+/* What the two kernels' difference has to do with what ran; a difference all the same, if not by these functions. */
+static void add_reach(struct store *s, const struct facts *f, bool first, struct buf *out)
+{
+	struct db_pair_check k = {0};
+	_cleanup_buf_ struct buf t = {0};
+
+	if (!f->bad_build.id || store_pair_check_get(s, f->bad_build.id, f->good, f->cmp.job, f->machine.tbox_group, CHECK_REACH, &k) < 0)
+		return;
+	if (first)
+		buf_adds(out, "validity:\n");
+	buf_addf(&t, "%s: ", streq(k.verdict, CHECK_PASS) ? "passed" : streq(k.verdict, CHECK_FAIL) ? "failed" : "unknown");
+	buf_add_term(&t, k.evidence);
+	buf_adds(out, "  ");
+	add_wrapped(out, k.name, buf_str(&t));
+	if (streq(k.verdict, CHECK_FAIL))
+		add_wrapped(out, "warning", "the job never executes the changed functions, and yet the results differ: the place of code in "
+					    "memory may have done it, or something else than these functions. Treat with care.");
+	db_pair_check_release(&k);
+}
+
 /* Was the test valid? Both kernels' runs together, one line a check. */
 static void add_validity(struct store *s, const struct facts *f, struct buf *out)
 {
@@ -153,6 +174,19 @@ static void add_validity(struct store *s, const struct facts *f, struct buf *out
 	}
 	DB_LIST_RELEASE(good, n_good, db_check_release);
 	DB_LIST_RELEASE(bad, n_bad, db_check_release);
+	add_reach(s, f, !n_good && !n_bad, out);
+}
+
+/* Only where it says something against the comparison. */
+static void add_host(struct store *s, const struct facts *f, struct buf *out)
+{
+	_cleanup_strv_ struct strv lines = {0};
+
+	if (report_host(s, f, &lines) < 0 || !lines.n)
+		return;
+	buf_adds(out, "host:\n");
+	for (size_t i = 0; i < lines.n; i++)
+		buf_addf(out, "  %s\n", lines.v[i]);
 }
 
 static void add_range(const struct facts *f, struct buf *out)
@@ -178,6 +212,7 @@ static void add_first_screen(struct store *s, const struct facts *f, const char 
 	add_posterior(f, out);
 	add_proof(f, out);
 	add_validity(s, f, out);
+	add_host(s, f, out);
 	add_range(f, out);
 	if (f->c.boots > 0)
 		buf_addf(out, "spent: %" PRId64 " %s, %" PRId64 " builds\n", f->c.boots, boots_word(f), f->c.builds);

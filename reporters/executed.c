@@ -10,7 +10,7 @@
 #define MAX_ROWS 5
 #define LEAST_CHANGE 0.5        /* instructions per operation: starting and ending the test gives that much */
 
-static bool look_up(void *arg, const char *name, uint64_t *ret_entries)
+static int look_up(void *arg, const char *name, uint64_t *ret_entries)
 {
 	const struct profile_fn *f = profile_get(arg, name);
 
@@ -72,7 +72,7 @@ static int load(struct store *s, const struct facts *f, const struct db_build *b
 		      : err_set(-ENOENT, "there is no build");
 
 	if (r >= 0)
-		r = profile_read(row.path, ret);
+		r = row.path ? profile_read(row.path, ret) : err_set(-ENOENT, "it was watched, not counted");
 	db_profile_release(&row);
 	return r;
 }

@@ -74,6 +74,8 @@ struct effect_rules;
 int report_block(struct store *s, const struct facts *f, const struct effect_rules *rules, struct buf *out);
 /* What both kernels executed, exactly; -ENOENT (nothing added) where they have no profiles. git_dir may be NULL. */
 int report_executed(struct store *s, const struct facts *f, const char *git_dir, struct buf *out);
+/* Lines, terminal-safe, on what the hosts of the two kernels' runs noted: only what differs between the sides, and warnings. */
+int report_host(struct store *s, const struct facts *f, struct strv *ret);
 /* The script, see report_reproduce_script(). */
 int reproduce_script(struct store *s, const struct facts *f, struct buf *out);
 /* Writes the case's folder: reproduce.sh, job.sh, config, patches.mbox. *ret_dir: new string. */

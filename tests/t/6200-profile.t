@@ -125,7 +125,7 @@ END
 kp job suggest "$zero" >"$dir/out" 2>&1; is $? 3 "nothing is known before a profile is there"
 has "$dir/out" "no job has a profile yet"
 sql() { sqlite3 "$dir/state/kperfbot.db" "$@"; }
-for c in "$first" "$zero"; do
+for c in "$first" "$zero" "$full"; do
 	kp run dd --commit "$c" --profile --queue >"$dir/out" 2>"$dir/log"; ok $? "queued"
 	sql "INSERT INTO build (tree, commit_oid, kconfig, state, image_path, time) VALUES ((SELECT id FROM tree), '$c', 'vm-min', 'ok',
 		'$dir/k/bzImage', 1);
@@ -146,4 +146,20 @@ has "$dir/out" "inlined, in read_zero, entered 1 times per operation"
 kp job suggest "$full" >"$dir/out" 2>"$dir/log"; is $? 1 "a function that the job never enters: exit code 1"
 has "$dir/out" "never executed"
 kp job suggest nothing >"$dir/out" 2>&1; is $? 3 "no such commit"
+
+# was the change reached? Of a pair of commits, from the profile of the second one
+kp run dd --commit "$full" --profile >"$dir/out" 2>"$dir/log"; ok $? "a profile of the commit that the job never enters"
+for c in "$first" "$zero" "$full"; do
+	kp run dd --commit "$c" >"$dir/out" 2>"$dir/log"; ok $? "a measured boot"
+done
+kp compare "$first" "$zero" --table --all >"$dir/out" 2>"$dir/log"; ok $? "compare"
+has "$dir/out" "${zero:0:12}: reach passed: 1 of 1 changed function executed: read_zero (entered 1 times per operation)"
+kp compare "$first" "$full" --json >"$dir/out" 2>"$dir/log"; ok $? "compare with a change that is not reached"
+is "$(field "$dir/out" "[v for v in o['validity'] if 'reach failed: this benchmark never executes write_full: its numbers say nothing about this change' in v] != []")" \
+	True "says so"
+kp compare "$first" "$full" >"$dir/out" 2>"$dir/log"; ok $? "LKP's text stays as it is"
+has "$dir/log" "reach failed: this benchmark never executes write_full"
+is "$(grep -c reach "$dir/out")" 0 "the warning goes beside it"
+kp compare "$zero" "$first" --table --all >"$dir/out" 2>"$dir/log"; ok $? "the other way round"
+has "$dir/out" "${first:0:12}: reach passed"
 done_testing

@@ -102,12 +102,12 @@ static const struct touched_fn *find(const struct touched *t, const char *name)
 	return NULL;
 }
 
-static bool only_entry(void *arg, const char *name, uint64_t *ret_entries)
+static int only_entry(void *arg, const char *name, uint64_t *ret_entries)
 {
 	if (!streq(name, arg))
-		return false;
+		return 0;
 	*ret_entries = 30;
-	return true;
+	return 1;
 }
 
 static void reached(const struct touched *t, const char *name, const char *ran, const char *want)
@@ -165,7 +165,7 @@ static void test_touched(const char *dir)
 	ok(find(&t, "helper")->is_static && strv_has(&find(&t, "helper")->callers, "entry"), "helper is static, entry calls it");
 	ok(strv_has(&find(&t, "gone")->callers, "entry"), "who called what is gone");
 	is_str(t.v[0].file, "net/unix.c", "the file");
-	ok(t.outside.n == 1 && t.other_files == 1, "a line outside of functions, a file that is no C");
+	ok(t.outside.n == 1 && !t.data.n && t.other_files == 1 && !t.other.n, "a line outside of functions, a file that is no C");
 	reached(&t, "entry", "entry", "entered 3 times per operation");
 	reached(&t, "entry", "other", "never executed");
 	reached(&t, "helper", "entry", "inlined, in entry, entered 3 times per operation");
@@ -182,6 +182,114 @@ static void test_touched(const char *dir)
 	is_int(touched_functions(git_dir, "0123456789012345678901234567890123456789", &doc), -ENOENT, "no such commit");
 }
 
+/* ---- was the change reached? ---- */
+
+static int counts_of(void *arg, const char *name, uint64_t *ret_entries)
+{
+	const struct { const char *name; int ran; } *v = arg;
+
+	for (; v->name; v++)
+		if (streq(v->name, name)) {
+			*ret_entries = v->ran > 0 ? (uint64_t)v->ran : 0;
+			return v->ran > 0 ? 1 : v->ran;
+		}
+	return 0;
+}
+
+static const struct { const char *before, *after, *header; const char *ran[4]; int n[4]; enum reach_verdict v; const char *says; } cases[] = {
+	{"int f(void)\n{\n\treturn 1;\n}\nint g(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\nint g(void)\n{\n\treturn 2;\n}\n",
+	 NULL, {"f"}, {30}, REACH_YES, "1 of 2 changed functions executed: f (entered 3 times per operation); never executed: g"},
+	{"int f(void)\n{\n\treturn 1;\n}\nint g(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\nint g(void)\n{\n\treturn 2;\n}\n",
+	 NULL, {"h"}, {30}, REACH_NO, "this benchmark never executes f, g: its numbers say nothing about this change"},
+	/* only inlined: the caller ran, but did it get there? */
+	{"static int i(void)\n{\n\treturn 1;\n}\nint f(void)\n{\n\treturn i();\n}\n", "static int i(void)\n{\n\treturn 2;\n}\nint f(void)\n{\n\treturn i();\n}\n",
+	 NULL, {"f"}, {30}, REACH_OPEN,
+	 "none of the 1 changed functions is known to have run; cannot be told: i (inlined, in f, entered 3 times per operation)"},
+	/* the caller did not run, so neither did what is inlined there */
+	{"static int i(void)\n{\n\treturn 1;\n}\nint f(void)\n{\n\treturn i();\n}\n", "static int i(void)\n{\n\treturn 2;\n}\nint f(void)\n{\n\treturn i();\n}\n",
+	 NULL, {"g"}, {30}, REACH_NO, "this benchmark never executes i: its numbers say nothing about this change"},
+	/* nobody watched it */
+	{"int f(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\n", NULL, {"f"}, {-1}, REACH_OPEN,
+	 "none of the 1 changed functions is known to have run; cannot be told: f (not known: nobody watched it)"},
+	/* two functions of that name: which one ran? */
+	{"static int twin(void)\n{\n\treturn 1;\n}\n", "static int twin(void)\n{\n\treturn 2;\n}\n", NULL, {"twin"}, {30}, REACH_OPEN,
+	 "none of the 1 changed functions is known to have run; cannot be told: twin (entered 3 times per operation, together with 1 other of that name)"},
+	/* a structure has grown: that can matter anywhere */
+	{"int f(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\n", "struct s {\n\tint a;\n};\n", {"g"}, {30}, REACH_OPEN,
+	 "none of the 1 changed functions is known to have run; never executed: f; also changed: include/s.h outside of functions"},
+	/* a declaration and an #include cannot */
+	{"int f(void)\n{\n\treturn 1;\n}\n", "#include <s.h>\nint f(void)\n{\n\treturn 2;\n}\nEXPORT_SYMBOL_GPL(f);\n", "int f(void);\n", {"g"}, {30},
+	 REACH_NO, "this benchmark never executes f: its numbers say nothing about this change"},
+	/* nothing of the file is in this kernel */
+	{"int away(void)\n{\n\treturn 1;\n}\n", "int away(void)\n{\n\treturn 2;\n}\n", NULL, {"g"}, {30}, REACH_NO,
+	 "none of the 1 changed functions is part of this kernel: its numbers say nothing about this change"},
+};
+
+static char *head_of(const char *dir)
+{
+	_cleanup_buf_ struct buf out = {0};
+
+	proc_ok(ARGV("git", "rev-parse", "HEAD"), dir, &out);
+	return xstrndup(buf_str(&out), strcspn(buf_str(&out), "\n"));
+}
+
+static void test_reached(const char *dir)
+{
+	static const char map[] = "ffffffff81000000 T f\nffffffff81000100 T g\nffffffff81000200 T h\nffffffff81000300 t twin\n"
+				  "ffffffff81000400 t twin\n";
+	_cleanup_(symbols_release) struct symbols s = {0};
+	_cleanup_free_ char *git_dir = xasprintf("%s/.git", dir), *header = xasprintf("%s/include/s.h", dir);
+
+	symbols_parse(map, strlen(map), &s);
+	fs_mkdir_parent(header);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_touched_ struct touched t = {0};
+		_cleanup_buf_ struct buf text = {0};
+		_cleanup_free_ char *base = NULL, *head = NULL;
+		struct { const char *name; int ran; } ran[5] = {0};
+
+		for (size_t k = 0; k < 4; k++) {
+			ran[k].name = cases[i].ran[k];
+			ran[k].ran = cases[i].n[k];
+		}
+		fs_write_atomic(header, "\n", 1);
+		commit(dir, cases[i].before, "a\n");
+		base = head_of(dir);
+		commit(dir, cases[i].before, "between\n"); /* two commits apart */
+		if (cases[i].header)
+			fs_write_atomic(header, cases[i].header, strlen(cases[i].header));
+		commit(dir, cases[i].after, "b\n");
+		head = head_of(dir);
+		is_int(touched_between(git_dir, base, head, &t), 0, "case %zu: what differs", i);
+		is_int(touched_reached(&t, &s, NULL, counts_of, ran, 10, &text), cases[i].v, "its verdict");
+		is_str(buf_str(&text), cases[i].says, "its evidence");
+	}
+}
+
+static void test_symbols(void)
+{
+	static const char map[] = "ffffffff81000000 T f\nffffffff81000100 t f.cold\nffffffff81000200 t g.isra.0\nffffffff81000300 t h.part.0\n"
+				  "ffffffff81000400 T f_more\nffffffff81000500 t f\nffffffff81000600 T __x64_sys_bind\n";
+	_cleanup_(symbols_release) struct symbols s = {0};
+	_cleanup_strv_ struct strv f = {0}, g = {0}, w = {0};
+	struct touched_file in = {.path = (char *)"x.c"};
+	struct touched_fn fn[] = {{.name = (char *)"inlined", .file = in.path, .in = &in}, {.name = (char *)"__do_sys_bind", .file = in.path, .in = &in}};
+	const struct touched t = {.v = fn, .n = 2};
+
+	symbols_parse(map, strlen(map), &s);
+	is_int(symbols_of(&s, "f", &f), 2, "two functions have that name");
+	ok(f.n == 1 && streq(f.v[0], "f"), "one symbol to watch, and no part of it");
+	is_int(symbols_of(&s, "g", &g), 1, "a copy made by the compiler");
+	ok(g.n == 1 && streq(g.v[0], "g.isra.0"), "is the function");
+	is_int(symbols_of(&s, "h", NULL), 0, "a part is not");
+	is_str(symbols_counted_as(&s, "h"), "h", "though it is counted as it");
+	ok(!symbols_counted_as(&s, "f_mor"), "the beginning of a name is none");
+	strv_add(&fn[0].callers, "g");
+	touched_symbols(&t, &s, &w);
+	ok(w.n == 2 && streq(w.v[0], "g.isra.0") && streq(w.v[1], "__x64_sys_bind"), "what to watch: the caller, and the entry of a system call");
+	strv_release(&fn[0].callers);
+}
+
 int main(void)
 {
 	char dir[] = "/tmp/kperfbot-touched-XXXXXX";
@@ -191,6 +299,8 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	test_touched(dir);
+	test_symbols();
+	test_reached(dir);
 	fs_rm_rf(dir);
 	return tap_done();
 }

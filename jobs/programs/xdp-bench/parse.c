@@ -274,16 +274,27 @@ static void works(const struct output *o, bool *ret)
 		ret[i] = !i || o->x.cpu_rx[i] > 0 || o->x.cpu_kthread[i] > 0 || generates_on(o, i);
 }
 
+/* On a full link nobody can offer more than is received: then it is the link's number, and not the generator's. */
+static bool at_limit(const struct parse_ctx *c)
+{
+	const struct check *k = c->checks ? check_set_get(c->checks, "line-rate") : NULL;
+
+	return k && startswith(k->evidence, CHECK_CAPPED);
+}
+
 static void check_all(struct parse_ctx *c, const struct output *o, double frame)
 {
 	double refused, sent = xdp_sent(&o->k, &refused), rx = xdp_mean(&o->x, X_RX);
 	static const struct cpu_use none;
 	bool at_work[CHECK_MAX_CPUS];
 
-	check_generator(c, sent, refused, rx, streq(o->gen_driver, "veth"), generates_on(o, busiest(o->x.cpu_rx)));
+	check_line_rate(c, o->rx_driver, o->speed, frame, MAX(rx, at_least_0(sent)));
+	if (at_limit(c) && sent >= 0.98 * rx && !(refused > 0.001 * sent))
+		check_say(c, "generator", CHECK_UNKNOWN, "sent %.0f, received %.0f pkt/s: the link carries no more", sent, rx);
+	else
+		check_generator(c, sent, refused, rx, streq(o->gen_driver, "veth"), generates_on(o, busiest(o->x.cpu_rx)));
 	if (*o->k.trouble)
 		check_say(c, "generator", CHECK_FAIL, "pktgen: %s", o->k.trouble);
-	check_line_rate(c, o->rx_driver, o->speed, frame, MAX(rx, at_least_0(sent)));
 	check_placement(c, o);
 	check_steady(c, o->x.rate + o->x.skip, o->x.used, "pkt/s");
 	check_errors(c, o);

@@ -1,0 +1,45 @@
+#!/bin/bash
+# Which functions a job runs, where nobody can count from outside: watched by the kernel itself, by ftrace's function profiler
+# and by kprobes, in a boot made for that. The kernel must have them: KPB_TEST_TRACE_KERNEL (a vm-net bzImage, or Debian's).
+cd "$(dirname "$0")/../.." || exit 1
+. tests/t/lib.sh
+kernel=${KPB_TEST_TRACE_KERNEL:-${KPB_TEST_CACHE:-/nonexistent}/vm-net/bzImage}
+for p in qemu-system-x86_64 busybox sqlite3 git; do command -v "$p" >/dev/null || skip_all "no $p"; done
+[ -f "$kernel" ] || skip_all "no kernel with ftrace: set KPB_TEST_TRACE_KERNEL to one"
+export KPERFBOT_STATE=$dir/state
+mkdir -p "$dir/etc" "$dir/state" "$dir/k"
+cp "$kernel" "$dir/k/bzImage"
+cat >"$dir/etc/dd.yaml" <<-'END'
+suite: dd
+testcase: dd
+category: benchmark
+monitors: []
+command:
+  run: "dd if=/dev/zero of=/dev/null bs=1 count=500 2>dd.log; echo 'ops: 500 ops'"
+  kpi: ops
+END
+hits() { field "$dir/out" "[w['hits'] for w in o['watched'] if w['function'] == '$1']"; }
+watch() { # OUT JOB OPTION...
+	kp machine boot qemu --image "$dir/k/bzImage" --job "$2" --out "$dir/$1" --json --watch read_zero --watch write_null --watch write_full \
+		--watch no_such_function "${@:3}" >"$dir/out" 2>"$dir/log"
+}
+watch a dd; ok $? "a boot that watches"
+is "$(field "$dir/out" "o['watched_by']")" ftrace "by ftrace's function profiler"
+is "$(hits read_zero)" "[500]" "read_zero ran 500 times between the marks"
+is "$(hits write_null)" "[500]" "so did write_null"
+is "$(hits write_full)" "[0]" "write_full was watched in vain"
+is "$(hits no_such_function)" "[]" "what the kernel does not have is in no line"
+kp machine boot qemu --image "$dir/k/bzImage" --job dd --out "$dir/b" --watch 'a;b' >"$dir/out" 2>"$dir/log"; is $? 2 "no name of a function"
+has "$dir/log" "is no name of a function"
+
+# the same by kprobes, where the profiler is not to be had: another user of ftrace is left alone
+cp -r "$root/jobs" "$dir/jobs" && mkdir -p "$dir/data" && for f in "$root"/*; do ln -sf "$f" "$dir/data/"; done
+rm "$dir/data/jobs" && mv "$dir/jobs" "$dir/data/jobs"
+sed -i 's/function_profile_enabled/no_such_file/' "$dir/data/jobs/reach.sh"
+KPERFBOT_DATA=$dir/data watch c dd; ok $? "without the function profiler"
+is "$(field "$dir/out" "o['watched_by']")" kprobe "by kprobes"
+is "$(hits read_zero)$(hits write_full)$(hits no_such_function)" "[500][0][]" "the same counts"
+sed -i 's/kprobe_events/no_such_file/' "$dir/data/jobs/reach.sh"
+KPERFBOT_DATA=$dir/data watch d dd; is $? 1 "with neither"
+has "$dir/log" "no function could be watched"
+done_testing

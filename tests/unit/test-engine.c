@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * What the engine makes of runs: a comparison from the question to the verdict, with the tasks done by hand. The runs are
+ * xdp-bench's recorded output, through its parser, its checks and the database.
+ */
+#include "bot/engine.h"
+#include "bot/reach.h"
+#include "jobs/check.h"
+#include "jobs/job.h"
+#include "lib/fs.h"
+#include "lib/proc.h"
+#include "tests/tap.h"
+
+#include <json-c/json.h>
+
+#define MAX_TASKS 60
+#define SAMPLE "tests/fixtures/xdp-bench/131-drop-e-i1.txt"     /* after 4 intervals: 43591, 44450, 37941 pkt/s */
+
+static char dir[] = "/tmp/kperfbot-engine-XXXXXX", *oid[2];
+
+/* What a run of a side gives. */
+struct side {
+	int slower;             /* per mille */
+	double speed;           /* Mb/s of the link */
+	double sent;            /* pkt/s of the generator; 0: not known here */
+	int weak_boot;          /* of this boot (from 1) the generator was too weak, and the rate another */
+};
+struct world {
+	struct store *s;
+	struct config cfg;
+	struct engine e;
+	struct side side[2];
+	const char *ran;        /* function that the head's profile has; NULL: counting fails */
+	int64_t cmp;
+	int runs[2], profiles;
+};
+
+static void write_file(const char *name, const char *text)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+
+	fs_mkdir_parent(path);
+	fs_write_atomic(path, text, strlen(text));
+}
+
+static void git(const char *const *args, struct buf *out)
+{
+	_cleanup_strv_ struct strv a = {0};
+	_cleanup_free_ char *up = xasprintf("%s/up", dir);
+
+	strv_addv(&a, ARGV("git", "-c", "user.name=A", "-c", "user.email=a@example.org"));
+	strv_addv(&a, args);
+	if (proc_ok((const char *const *)a.v, up, out) < 0)
+		printf("Bail out! %s\n", err_msg());
+}
+
+static char *commit(const char *text)
+{
+	_cleanup_buf_ struct buf out = {0};
+
+	write_file("up/net/core/filter.c", text);
+	git(ARGV("add", "-A"), NULL);
+	git(ARGV("commit", "-q", "-m", "x"), NULL);
+	git(ARGV("rev-parse", "HEAD"), &out);
+	return xstrndup(buf_str(&out), strcspn(buf_str(&out), "\n"));
+}
+
+static void make_tree(void)
+{
+	write_file("up/README", "x\n");
+	git(ARGV("init", "-q", "-b", "main"), NULL);
+	oid[0] = commit("int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
+	oid[1] = commit("int xdp_do_redirect(int a)\n{\n\treturn a + 1;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
+	git(ARGV("clone", "-q", "--bare", ".", "../state/trees/net.git"), NULL);
+	write_file("k/System.map", "ffffffff81000100 T xdp_do_redirect\nffffffff81000200 T bpf_prog_run_xdp\n");
+	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
+	write_file("etc/drop.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
+				    "xdp-bench:\n  mode: drop\n");
+}
+
+static void ask(struct world *w)
+{
+	_cleanup_free_ char *etc = xasprintf("%s/etc", dir);
+	struct job_list jobs = {0};
+	struct db_job row = {0};
+	struct db_tree tree = {0};
+	struct tree_config t = {0};
+
+	if (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0 || config_to_store(&w->cfg, w->s) < 0 ||
+	    job_load("drop", etc, NULL, &jobs) < 0 || job_to_db(&jobs.v[0], &row) < 0 || store_tree_get(w->s, "net", &tree) < 0 ||
+	    tree_config_from_db(&tree, &t) < 0)
+		printf("Bail out! %s\n", err_msg());
+	w->e = (struct engine){.store = w->s, .cfg = &w->cfg};
+	is_int(engine_ask(&w->e, &tree, &t, "main", oid[0], oid[1], &row, "qemu", &w->cmp), 0, "a question");
+	tree_config_release(&t);
+	db_tree_release(&tree);
+	db_job_release(&row);
+	job_list_release(&jobs);
+}
+
+static void world_release(struct world *w)
+{
+	engine_release(&w->e);
+	config_release(&w->cfg);
+	store_close(w->s);
+}
+#define WORLD _cleanup_(world_release) struct world
+
+/* ---- the work, done by hand ---- */
+
+static const char *text_of(struct json_object *o, const char *key)
+{
+	struct json_object *v;
+
+	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
+}
+
+static int do_build(struct world *w, struct json_object *o)
+{
+	const char *c = text_of(o, "commit");
+	_cleanup_free_ char *image = xasprintf("%s/k/bzImage", dir);
+	struct db_build b = {.tree = 1, .commit = (char *)c, .kconfig = (char *)text_of(o, "kconfig"), .state = (char *)"ok",
+			     .image_path = image, .image_hash = (char *)c, .seconds = 1};
+
+	return store_build_put(w->s, &b, NULL);
+}
+
+/* The recorded rates, lower by so many per mille. */
+static void add_sample(const char *text, int slower, struct buf *out)
+{
+	static const char *const rates[] = {"43591", "44450", "37941"};
+
+	for (const char *p = text; *p;) {
+		size_t i = 0;
+
+		while (i < ARRAY_SIZE(rates) && !startswith(p, rates[i]))
+			i++;
+		if (i < ARRAY_SIZE(rates)) {
+			buf_addf(out, "%ld", atol(rates[i]) * (1000 - slower) / 1000);
+			p += 5;
+		} else {
+			buf_addc(out, *p++);
+		}
+	}
+}
+
+static void add_output(const struct side *x, int boot, struct buf *out)
+{
+	_cleanup_buf_ struct buf b = {0};
+	bool weak = boot == x->weak_boot;
+	double sent = weak ? 20000 : x->sent;
+
+	if (fs_read(SAMPLE, 0, &b) < 0)
+		printf("Bail out! %s\n", err_msg());
+	buf_addf(out, "# receiver: eth0 driver ixgbe speed %g mode native cpu 0\n", x->speed);
+	if (sent > 0)
+		buf_addf(out, "# generator: eth1 driver ixgbe cpu 1 threads 1\n# ---- before\n@ 10.00 pktgen eth1@1\n     pkts-sofar: 1000  errors: 0\n"
+			 "# ---- after\n@ 20.00 pktgen eth1@1\n     pkts-sofar: %.0f  errors: 0\n", 1000 + 10 * sent);
+	add_sample(buf_str(&b), weak ? 500 : x->slower, out);
+	buf_adds(out, "# ---- end\n");
+}
+
+static int do_run(struct world *w, struct json_object *o, const struct db_build *b, struct db_job *dj)
+{
+	_cleanup_free_ char *res = xasprintf("%s/result", dir), *path = xasprintf("%s/result/xdp-bench", dir), *boot = NULL, *cause = NULL;
+	int side = streq(b->commit, oid[1]), r;
+	_cleanup_buf_ struct buf text = {0};
+	struct run_facts facts = {.nr_cpu = 2};
+	struct metric_set values = {0};
+	struct check_set checks = {0};
+	struct job j = {0};
+	const char *verdict = "ok";
+	int64_t id = 0;
+
+	boot = xasprintf("%d.%d", side, ++w->runs[side]);
+	add_output(&w->side[side], w->runs[side], &text);
+	write_file("result/started", "");
+	fs_write_atomic(path, text.s, text.len);
+	r = job_from_canonical(dj->name, dj->canonical, &j);
+	if (r >= 0)
+		r = job_parse_checked(&j, res, &facts, &values, &checks, &verdict, &cause);
+	if (r >= 0) {
+		struct db_run row = {.build = b->id, .machine = 2, .job = dj->id, .boot = boot, .verdict = (char *)verdict, .cause = cause,
+				     .replicate = json_object_get_int64(json_object_object_get(o, "replicate")), .started = now_usec(),
+				     .seconds = 1};
+		struct db_machine m = {0};
+
+		if (store_machine_get(w->s, "qemu", &m) >= 0)
+			row.machine = m.id;
+		db_machine_release(&m);
+		r = store_run_put(w->s, &row, &values, &id);
+	}
+	if (r >= 0)
+		r = store_checks_put(w->s, id, &checks);
+	metric_set_release(&values);
+	check_set_release(&checks);
+	job_release(&j);
+	return r;
+}
+
+static int do_profile(struct world *w, const struct db_build *b, const struct db_job *j)
+{
+	struct db_machine m = {0};
+	int r = store_machine_get(w->s, "qemu", &m);
+	const struct db_profile p = {.build = b->id, .job = j->id, .tbox_group = m.tbox_group, .operations = 1000, .instructions = 1};
+	const struct db_reach reach = {(char *)w->ran, 3000, 90000};
+
+	w->profiles++;
+	if (r >= 0)
+		r = w->ran ? store_profile_put(w->s, &p, &reach, 1, NULL) : err_set(-ENODATA, "no profile here");
+	db_machine_release(&m);
+	return r;
+}
+
+static bool work_one(struct world *w, const char *resource)
+{
+	struct db_task t = {0};
+	struct db_build b = {0};
+	struct db_job j = {0};
+	struct json_object *o, *profile;
+	int r = store_task_claim(w->s, resource, "me", 1000000000, &t);
+
+	if (r < 0)
+		return false;
+	o = json_tokener_parse(t.payload);
+	if (streq(t.kind, "build")) {
+		r = do_build(w, o);
+	} else {
+		r = store_build_get(w->s, 1, text_of(o, "commit"), text_of(o, "kconfig"), &b);
+		if (r >= 0)
+			r = store_job_get(w->s, text_of(o, "job"), &j);
+		if (r >= 0)
+			r = json_object_object_get_ex(o, "profile", &profile) ? do_profile(w, &b, &j) : do_run(w, o, &b, &j);
+	}
+	(void)store_task_end(w->s, t.id, r >= 0, 0, r < 0 ? err_msg() : "done");
+	db_job_release(&j);
+	db_build_release(&b);
+	json_object_put(o);
+	db_task_release(&t);
+	return true;
+}
+
+/* Plans and works until the question is answered. */
+static void answer(struct world *w, const char *want, struct db_comparison *ret)
+{
+	ask(w);
+	for (int i = 0; i < MAX_TASKS; i++) {
+		struct db_comparison c = {0};
+		bool done;
+
+		if (engine_plan(&w->e) < 0)
+			ok(false, "planning: %s", err_msg());
+		if (store_comparison_by_id(w->s, w->cmp, &c) < 0)
+			break;
+		done = !streq(c.state, "open");
+		db_comparison_release(&c);
+		if (done)
+			break;
+		while (work_one(w, "build") || work_one(w, "machine:qemu"))
+			;
+	}
+	(void)store_comparison_by_id(w->s, w->cmp, ret);
+	is_str(ret->state, want, "%s", ret->reason ? ret->reason : "no reason");
+}
+
+static bool says(const struct db_comparison *c, const char *text) { return c->reason && strstr(c->reason, text); }
+
+static size_t cases_of(struct world *w)
+{
+	struct db_case *list = NULL;
+	size_t n = 0;
+
+	(void)store_cases(w->s, NULL, &list, &n);
+	DB_LIST_RELEASE(list, n, db_case_release);
+	return n;
+}
+
+static void is_reach(struct world *w, const char *verdict, const char *evidence)
+{
+	struct query_filter f = {.commit = oid[1]};
+	_cleanup_table_ struct table t = {0};
+	size_t found = SIZE_MAX;
+
+	is_int(store_query(w->s, "checks", &f, &t), 0, "query checks");
+	for (size_t i = 0; i < t.n_rows; i++)
+		if (streq(t.cell[i * t.n_cols + 8].text, CHECK_REACH))
+			found = i * t.n_cols;
+	if (!ok(found != SIZE_MAX, "has one of the pair of commits"))
+		return;
+	is_str(t.cell[found + 4].text, oid[0], "against the base");
+	is_str(t.cell[found + 9].text, verdict, "its verdict");
+	ok(strstr(t.cell[found + 10].text, evidence) != NULL, "its evidence: %s", t.cell[found + 10].text);
+}
+
+/* ---- what comes out ---- */
+
+static const struct side fast = {.speed = 10000, .sent = 60000}, slow = {.speed = 10000, .sent = 60000, .slower = 80};
+
+static void test_reached(void)
+{
+	WORLD w = {.side = {fast, fast}, .ran = "xdp_do_redirect"};
+	struct db_comparison c = {0};
+
+	answer(&w, "same", &c);
+	ok(!says(&c, "not reached") && !says(&c, "capped"), "and nothing is said against it");
+	is_int(w.profiles, 1, "one extra boot, of the head alone");
+	is_reach(&w, "pass", "1 of 1 changed function executed: xdp_do_redirect (entered 3 times per operation)");
+	db_comparison_release(&c);
+}
+
+static void test_not_reached(void)
+{
+	WORLD w = {.side = {fast, fast}, .ran = "bpf_prog_run_xdp"};
+	struct db_comparison c = {0};
+
+	answer(&w, "same", &c);
+	ok(says(&c, "same, but not reached: this benchmark never executes xdp_do_redirect: its numbers say nothing about this change"),
+	   "but the test could not see the change");
+	is_reach(&w, "fail", "never executes xdp_do_redirect");
+	is_int(cases_of(&w), 0, "no case");
+	db_comparison_release(&c);
+}
+
+static void test_different_not_reached(void)
+{
+	WORLD w = {.side = {fast, slow}, .ran = "bpf_prog_run_xdp"};
+	struct db_comparison c = {0};
+
+	answer(&w, "different", &c);
+	ok(says(&c, "warning: not reached"), "with a warning");
+	is_int(cases_of(&w), 1, "it is a case all the same");
+	is_reach(&w, "fail", "never executes xdp_do_redirect");
+	db_comparison_release(&c);
+}
+
+static void test_not_counted(void)
+{
+	WORLD w = {.side = {fast, fast}};
+	struct db_comparison c = {0};
+
+	answer(&w, "same", &c);
+	ok(!says(&c, "not reached"), "nothing is known, so nothing is said");
+	is_reach(&w, "unknown", "it is not known what");
+	is_reach(&w, "unknown", "no profile here");
+	is_int(w.profiles, 1, "a boot that gave nothing is not tried again");
+	db_comparison_release(&c);
+}
+
+static void test_switched_off(void)
+{
+	WORLD w = {.side = {fast, fast}, .ran = "xdp_do_redirect"};
+	struct db_comparison c = {0};
+
+	write_file("etc/kperfbot.yaml", "judge:\n  reach: false\n");
+	answer(&w, "same", &c);
+	is_int(w.profiles, 0, "no extra boot where nobody wants one");
+	write_file("etc/kperfbot.yaml", "");
+	db_comparison_release(&c);
+}
+
+/* 28 Mb/s carry 41,666 packets of 64 bytes a second; the sample received 41,994 on average. */
+static void test_capped(void)
+{
+	const struct side full = {.speed = 28, .sent = 42000}, full_unknown = {.speed = 28};
+	WORLD w = {.side = {full, full}, .ran = "xdp_do_redirect"}, u = {.side = {full_unknown, full_unknown}, .ran = "xdp_do_redirect"};
+	struct db_comparison c = {0}, d = {0};
+
+	answer(&w, "same", &c);
+	ok(says(&c, "capped: the link was at its limit, which can hide a change"), "at line rate it is marked as capped");
+	answer(&u, "same", &d);
+	ok(says(&d, "capped: "), "also where the generator is another machine");
+	db_comparison_release(&c);
+	db_comparison_release(&d);
+}
+
+/* A generator slower than the receiver: its number is not the kernel's. */
+static void test_untrusted(void)
+{
+	const struct side weak = {.speed = 10000, .sent = 20000, .slower = 500}, once = {.speed = 10000, .sent = 60000, .weak_boot = 2};
+	WORLD w = {.side = {fast, weak}, .ran = "xdp_do_redirect"}, o = {.side = {fast, once}, .ran = "xdp_do_redirect"};
+	struct db_comparison c = {0}, d = {0};
+	struct query_filter f = {.verdict = "untrusted"};
+	_cleanup_table_ struct table t = {0};
+
+	answer(&w, "broken", &c);
+	ok(says(&c, "untrusted: generator: offered 20000 pkt/s"), "the check is named");
+	is_int(cases_of(&w), 0, "half the rate, and no case");
+	answer(&o, "same", &d);
+	is_int(cases_of(&o), 0, "one such run among good ones is left out");
+	is_int(store_query(o.s, "runs", &f, &t), 0, "query runs");
+	is_int(t.n_rows, 1, "it is kept as untrusted");
+	db_comparison_release(&c);
+	db_comparison_release(&d);
+}
+
+int main(void)
+{
+	setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
+	if (!mkdtemp(dir))
+		return 1;
+	setenv("KPERFBOT_STATE", xasprintf("%s/state", dir), 1);
+	make_tree();
+	test_reached();
+	test_not_reached();
+	test_different_not_reached();
+	test_not_counted();
+	test_switched_off();
+	test_capped();
+	test_untrusted();
+	fs_rm_rf(dir);
+	free(oid[0]);
+	free(oid[1]);
+	return tap_done();
+}
