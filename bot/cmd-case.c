@@ -88,6 +88,9 @@ static void tell_what(struct story *s, const struct facts *f)
 	tell(s, "machine", "machine", "%s, %s", f->machine.name, f->machine.description ? f->machine.description : f->machine.driver);
 	tell(s, "range", "range", "%.12s..%.12s, %" PRId64 " commits, %zu of them cannot matter", f->cmp.base, f->cmp.head,
 	     f->commits, f->dropped.n);
+	if (f->series.commit)
+		tell(s, "series", "patch series", "%s, %s%" PRId64 " of %" PRId64 " on %.12s", f->series.name, f->single ? "patch " : "up to patch ",
+		     f->patch, f->series.patches, f->series.base);
 }
 
 /* Was the changed code executed? Of the pair of commits that the case is about. */

@@ -5,6 +5,8 @@
 
 #include <json-c/json.h>
 
+enum { HEAD_MAX = 16 };         /* what LKP's table has room for */
+
 typedef struct json_object json;
 static void cleanup_json(json **o) { json_object_put(*o); }
 #define _cleanup_json_ _cleanup_(cleanup_json)
@@ -17,6 +19,7 @@ void columns_release(struct columns *c)
 		free(c->v[i].commit);
 		free(c->v[i].spec);
 		free(c->v[i].label);
+		free(c->v[i].head);
 	}
 	free(c->v);
 	strv_release(&c->differ);
@@ -200,7 +203,8 @@ static void add_differing(const struct db_job *a, const struct db_job *b, struct
 	}
 }
 
-static char *make_label(const struct column *c, const struct db_job *j, const struct strv *differ, bool bases)
+/* "+fix rps=on", or short: "+fix/on". */
+static char *make_label(const struct column *c, const struct db_job *j, const struct strv *differ, bool bases, bool brief)
 {
 	_cleanup_buf_ struct buf b = {0};
 
@@ -211,7 +215,7 @@ static char *make_label(const struct column *c, const struct db_job *j, const st
 	for (size_t i = 0; i < differ->n; i++) {
 		_cleanup_free_ char *value = param(j, differ->v[i]);
 
-		buf_addf(&b, "%s%s=%.40s", b.len ? " " : "", differ->v[i], value ? value : "");
+		buf_addf(&b, "%s%s%s%.40s", !b.len ? "" : brief ? "/" : " ", brief ? "" : differ->v[i], brief ? "" : "=", value ? value : "");
 	}
 	return xstrdup(b.len ? b.s : "plain");
 }
@@ -220,7 +224,7 @@ static char *make_label(const struct column *c, const struct db_job *j, const st
 static int add_labels(struct store *s, struct columns *c)
 {
 	struct db_job *j = xcalloc(c->n, sizeof(*j));
-	bool bases = false, series = false;
+	bool bases = false, series = false, brief = false;
 	int r = 0;
 
 	for (size_t k = 0; r >= 0 && k < c->n; k++) {
@@ -235,8 +239,12 @@ static int add_labels(struct store *s, struct columns *c)
 		bases |= !streq(x->patches.commit ? x->patches.base : x->commit,
 				first->patches.commit ? first->patches.base : first->commit);
 	}
-	for (size_t k = 0; r >= 0 && k < c->n && (series || c->differ.n); k++)
-		c->v[k].label = make_label(&c->v[k], &j[k], &c->differ, bases);
+	for (size_t k = 0; r >= 0 && k < c->n && (series || c->differ.n); k++) {
+		c->v[k].label = make_label(&c->v[k], &j[k], &c->differ, bases, false);
+		brief |= strlen(c->v[k].label) > HEAD_MAX;
+	}
+	for (size_t k = 0; k < c->n && c->v[k].label; k++)
+		c->v[k].head = make_label(&c->v[k], &j[k], &c->differ, bases, brief);
 	for (size_t k = 0; k < c->n; k++)
 		db_job_release(&j[k]);
 	free(j);

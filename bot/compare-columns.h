@@ -21,6 +21,7 @@ struct column {
 	const struct db_measured *at;   /* the chosen one */
 	struct db_patched patches;      /* commit NULL: none */
 	char *label;                    /* by what it differs from the others; NULL where only the commit does */
+	char *head;                     /* the same for the head of a narrow column */
 };
 struct columns { struct column *v; size_t n; struct strv differ; /* parameters that differ */ };
 void columns_release(struct columns *c);

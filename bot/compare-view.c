@@ -97,7 +97,8 @@ int view_lkp(const struct view *v, FILE *out)
 	int r;
 
 	for (size_t i = 0; i < v->d->n_builds; i++)
-		col[i] = (struct lkp_column){v->d->build[i].name, v->d->build[i].subject, label_of(v, i)};
+		col[i] = (struct lkp_column){v->d->build[i].name, v->d->build[i].subject, label_of(v, i),
+					       i < v->col.n ? v->col.v[i].head : NULL};
 	r = lkp_table(v->r, col, v->d->n_builds, v->axis, v->n_axes, v->all, &b);
 	if (r < 0)
 		return r;

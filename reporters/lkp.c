@@ -176,7 +176,7 @@ static void add_columns(const struct lkp_column *col, size_t n, struct buf *out)
 	}
 	buf_addc(out, '\n');
 	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *oid = term_safe(col[i].label ? col[i].label : col[i].oid);
+		_cleanup_free_ char *oid = term_safe(col[i].head ? col[i].head : col[i].oid);
 		int width = i ? OTHER_WIDTH : BASE_WIDTH;
 
 		buf_addf(out, "%*.*s ", width, width, oid);

@@ -14,7 +14,7 @@
 
 /* LKP's comparison block: 89 '=', axes, commit legend, heads, fail rows, perf rows; byte for byte (see docs). axes:
  * "key" and "value" pairs sorted by key here. Only changed rows unless all. */
-struct lkp_column { const char *oid, *subject, *label; };       /* label: head of the column in place of the id, or NULL */
+struct lkp_column { const char *oid, *subject, *label, *head; };        /* label (in the list) and head stand for the id; or NULL */
 struct lkp_axis { const char *key, *value; };
 int lkp_table(const struct cmp_result *r, const struct lkp_column *col, size_t n_cols, const struct lkp_axis *axis,
 	      size_t n_axes, bool all, struct buf *out);

@@ -68,7 +68,8 @@ is "$(field "$dir/cmp.json" '[(round(e), v) for r in o["rows"] for e, v in zip(r
 	"[(4, 'changed'), (-3, 'changed'), (1, 'changed')]" "each against the first"
 kp compare --matrix sink main >"$dir/out" 2>&1
 has "$dir/out" '+care run="$KPB_ARTEFACT" --rps: '"${patched:0:10} (\"care, 3 patches on ${base:0:12}\")"
-grep -q '^run=.*  +care' "$dir/out"; ok $? "LKP's table has them as heads"
+grep -Eq '^ +"[$]KPB_ARTEFACT" +"[$]KPB_ARTEFACT" --rps +[+]care/"[$]KPB_ARTEFACT" +[+]care/"[$]KPB_ARTEFACT" --rps' "$dir/out"
+ok $? "LKP's table has them as heads, in short"
 ! grep -q '/run/' "$dir/out"; ok $? "what differs is no axis of the whole"
 kp compare --matrix sink main --runs --csv >"$dir/out" 2>&1
 is "$(grep -c '^"+care' "$dir/out"), $(grep -c 'Run 4' "$dir/out")" "12, 4" "--runs: each run, average and delta of each variant"
@@ -109,6 +110,8 @@ mail() { /usr/bin/python3 -c 'import mailbox,sys; print(mailbox.mbox(sys.argv[1]
 mail 0 >"$dir/out" 2>&1
 has "$dir/out" "patch 2 of 3 of the patch series care, applied on $base of"
 ! grep -q kperfbot@localhost "$dir/mbox"; ok $? "who applied it is nobody to write to"
+kp case show 1 >"$dir/out" 2>&1
+has "$dir/out" "care, patch 2 of 3 on ${base:0:12}"
 script=$(find "$dir/state/cases" -name reproduce.sh)
 (mkdir "$dir/again" && cd "$dir/again" && BOOTS=2 sh "$script") >"$dir/out" 2>&1; ok $? "the reproduce script makes the commits anew"
 grep -Eq '^change +-[23]\.[0-9]+%' "$dir/out"; ok $? "and finds the same"
