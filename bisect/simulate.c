@@ -55,7 +55,7 @@ double simulate_bound(double n, double snr, double confidence)
 {
 	double e = 1 - confidence, h2 = -(e * log2(e) + confidence * log2(confidence));
 
-	return (confidence * log2(n) - h2) / split_information(0.5, snr);
+	return MAX(0, confidence * log2(n) - h2) / split_information(0.5, snr);
 }
 
 void simulate_history(struct rng *r, uint32_t n, bool merges, struct dag *ret)

@@ -202,12 +202,14 @@ static void tell_events(struct story *s, struct ctx *c, int64_t id)
 static void tell_further(struct story *s, const struct ctx *c, const struct facts *f)
 {
 	_cleanup_free_ char *script = xasprintf("%s/cases/case-%" PRId64 "/reproduce.sh", c->config.state_dir, f->c.id);
+	_cleanup_buf_ struct buf self = {0};
 
 	buf_adds(&s->text, "\nto look further\n");
-	buf_addf(&s->text, "  kperfbot report render %" PRId64 "\n", f->c.id);
+	buf_add_self(c, &self);
+	buf_addf(&s->text, "  %s report render %" PRId64 "\n", self.s, f->c.id);
 	if (f->good_build.id && f->bad_build.id)
-		buf_addf(&s->text, "  kperfbot compare %.12s %.12s\n", f->good, f->bad);
-	buf_addf(&s->text, "  kperfbot query runs --tree ");
+		buf_addf(&s->text, "  %s compare %.12s %.12s\n", self.s, f->good, f->bad);
+	buf_addf(&s->text, "  %s query runs --tree ", self.s);
 	buf_add_shell(&s->text, f->tree.name);
 	buf_addf(&s->text, " --commit %.12s\n", f->bad);
 	if (fs_exists(script)) {

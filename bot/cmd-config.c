@@ -64,18 +64,12 @@ const struct verb verb_config = {
 
 /* ---- man pages: from the same texts as --help ---- */
 
-static void roff(const char *s)
+static void man_options(const struct verb *v, const char *more)
 {
-	for (bool start = true; *s; start = *s++ == '\n') {
-		if (start && (*s == '.' || *s == '\''))
-			fputs("\\&", stdout);
-		if (*s == '\\')
-			fputs("\\e", stdout);
-		else if (*s == '-')
-			fputs("\\-", stdout);
-		else
-			putchar(*s);
-	}
+	char *argv[] = {(char *)v->name, (char *)more, NULL};
+	struct ctx c = {.man = true};
+
+	(void)v->run(more ? 2 : 1, argv, &c);
 }
 
 static void man_verb(const struct verb *v)
@@ -83,20 +77,25 @@ static void man_verb(const struct verb *v)
 	_cleanup_free_ char *forms = xstrdup(v->usage);
 
 	printf(".SS ");
-	roff(v->name);
+	roff_text(v->name);
 	putchar('\n');
-	roff(v->summary);
+	roff_text(v->summary);
 	puts("\n.PP\n.nf");
 	for (char *save = NULL, *line = strtok_r(forms, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
 		printf("kperfbot %s ", v->name);
-		roff(line);
+		roff_text(line);
 		putchar('\n');
 	}
 	puts(".fi");
 	if (v->text && *v->text) {
 		puts(".PP");
-		roff(v->text);
+		roff_text(v->text);
 		putchar('\n');
+	}
+	man_options(v, NULL);
+	if (!strcmp(v->name, "bisect")) {
+		puts(".PP\nOptions of bisect simulate:");
+		man_options(v, "simulate");
 	}
 }
 
@@ -104,12 +103,13 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 {
 	puts(".TH KPERFBOT 1\n.SH NAME\nkperfbot \\- kernel performance bot\n.SH SYNOPSIS\n.B kperfbot\n[\\-\\-config DIR] "
 	     "[\\-\\-state DIR] [\\-\\-verbose] VERB ...\n.SH DESCRIPTION\nWatches kernel trees, builds and boots their commits, "
-	     "measures them, finds the commit that changed performance and reports it. Each verb tells its options with "
+	     "measures them, finds the commit that changed performance and reports it. All verbs have "
 	     "\\-\\-help; \\-\\-json and \\-\\-csv change the form of the output.\n.SH VERBS");
 	for (const struct verb *const *v = verbs; *v; v++)
 		if ((*v)->summary[0] != '(')
 			man_verb(*v);
-	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found.\n"
+	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
+	     "stopped before the end (demo).\n"
 	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "
 	     "mirrors, results) and the cache (finished builds, ccache, root images).\n.SH FILES\n/etc/kperfbot, "
 	     "/var/lib/kperfbot/kperfbot.db");

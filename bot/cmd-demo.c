@@ -468,7 +468,7 @@ static int demo(struct demo *d, bool fresh)
 		r = daemon_run(d->c, &o);
 	if (r >= 0 && !demo_over(d)) {
 		say(d, "stopped; the same command goes on from here");
-		return EXIT_NO;
+		return EXIT_STOPPED;
 	}
 	if (r >= 0)
 		r = fs_write_atomic(mark, "", 0);
@@ -531,6 +531,7 @@ const struct verb verb_demo = {
 		"measures: passing file descriptors over unix sockets (stress-ng-sockfd), XDP (xdp-bench-*), receive packet\n"
 		"steering (udp-sink-rps) or TCP (neper-tcp_*). Then watches, builds, boots, measures, bisects, proves and writes\n"
 		"the report to an mbox file. On qemu-icount it takes the short form of the job, JOB-quick, where there is one. Ctrl-C at any moment, then the same command again, goes on where it was. Everything lies below\n"
-		"the cache folder. Exit 1 when the planted commit was not the one found.",
+		"the cache folder. Exit 1 when the planted commit was not the one found,\n"
+		"130 when stopped before the end.",
 	.run = run_demo,
 };

@@ -32,11 +32,10 @@ static void release_options(struct tree_options *o)
 
 static int check_add(const char *name, const struct tree_options *o)
 {
-	static const char plain[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 	_cleanup_buf_ struct buf text = {0};
 
-	if (!*name || *name == '.' || *name == '-' || strspn(name, plain) != strlen(name))
-		return err_set(-EINVAL, "'%s' is no name for a tree; use letters, digits, '-', '_' and '.'", name);
+	if (!config_name_ok(name))
+		return err_set(-EINVAL, "'%s' is no name for a tree; use at most 64 letters, digits, '-', '_' and '.'", name);
 	if (o->program != (o->artefact != NULL))
 		return err_set(-EINVAL, o->program ? "a program's tree wants --artefact, the file that its build makes"
 						    : "--artefact belongs to --program");

@@ -150,7 +150,8 @@ static int set_key(const struct key *k, const struct ynode *v, void *base)
 		return ynode_err(v, r, "'%s': %s", k->name, why);
 	}
 	if (k->max > k->min && !(d >= k->min && d <= k->max))
-		return ynode_err(v, -ERANGE, "'%s' must lie between %g and %g, not %s", k->name, k->min, k->max, v->text);
+		return ynode_err(v, -ERANGE, k->type == K_INT ? "'%s' must lie between %.0f and %.0f, not %s"
+							      : "'%s' must lie between %g and %g, not %s", k->name, k->min, k->max, v->text);
 	if (k->type == K_INT && is_wide_int(k))
 		*(int64_t *)p = i;
 	else if (k->type == K_INT)
@@ -199,8 +200,7 @@ static void set_keys(const struct ynode *map, const struct key *keys, size_t n, 
 	}
 }
 
-/* Names become folders and database keys. */
-static bool good_name(const char *s)
+bool config_name_ok(const char *s)
 {
 	static const char allowed[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_.";
 
@@ -268,8 +268,8 @@ static void load_trees(const struct ynode *map, struct config *c, struct mistake
 
 		t.name = xstrdup(map->key[i]->text);
 		t.machine = xstrdup("qemu-icount");
-		if (!good_name(t.name))
-			mistake(m, ynode_err(map->key[i], -EINVAL, "'%s' is no name for a tree: letters, digits, - _ . only",
+		if (!config_name_ok(t.name))
+			mistake(m, ynode_err(map->key[i], -EINVAL, "'%s' is no name for a tree: letters, digits, - _ . only, at most 64",
 					     t.name));
 		set_keys(map->val[i], tree_keys, ARRAY_SIZE(tree_keys), NULL, &t, m);
 		if (!t.url)
@@ -328,7 +328,7 @@ static void load_machines(const struct ynode *map, struct config *c, struct mist
 		const struct ynode *canary;
 		struct machine *x;
 
-		if (!good_name(map->key[i]->text)) {
+		if (!config_name_ok(map->key[i]->text)) {
 			mistake(m, ynode_err(map->key[i], -EINVAL, "'%s' is no name for a machine", map->key[i]->text));
 			continue;
 		}

@@ -54,6 +54,8 @@ struct config {
 /* dir NULL: by the rule above. Collects all mistakes: the message holds one a line. */
 int config_load(const char *dir_or_null, struct config *ret);
 void config_release(struct config *c);
+/* Names of trees and machines become folders and database keys: at most 64 letters, digits, - _ . */
+bool config_name_ok(const char *name);
 const struct tree_config *config_tree(const struct config *c, const char *name);
 const struct machine *config_machine(const struct config *c, const char *name);
 const struct canary_config *config_canary(const struct config *c, const char *machine);

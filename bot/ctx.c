@@ -40,6 +40,51 @@ static void print_help(const struct verb *v, const struct opt *opts)
 	fputs(b.s, stdout);
 }
 
+static void print_man(const struct opt *o)
+{
+	for (; o->type != OPT_T_END; o++) {
+		puts(".TP");
+		if (o->short_name)
+			printf("\\-%c, ", o->short_name);
+		printf("\\-\\-");
+		roff_text(o->name);
+		if (o->arg) {
+			putchar('=');
+			roff_text(o->arg);
+		}
+		putchar('\n');
+		roff_text(o->help);
+		putchar('\n');
+	}
+}
+
+void roff_text(const char *s)
+{
+	for (bool start = true; *s; start = *s++ == '\n') {
+		if (start && (*s == '.' || *s == '\''))
+			fputs("\\&", stdout);
+		if (*s == '\\')
+			fputs("\\e", stdout);
+		else if (*s == '-')
+			fputs("\\-", stdout);
+		else
+			putchar(*s);
+	}
+}
+
+void buf_add_self(const struct ctx *c, struct buf *b)
+{
+	buf_adds(b, "kperfbot");
+	if (c->given_config) {
+		buf_adds(b, " --config ");
+		buf_add_shell(b, c->given_config);
+	}
+	if (c->given_state) {
+		buf_adds(b, " --state ");
+		buf_add_shell(b, c->given_state);
+	}
+}
+
 int verb_options(const struct verb *v, int *argc, char ***argv, const struct opt *opts, struct ctx *c)
 {
 	struct opt all[48];
@@ -48,6 +93,11 @@ int verb_options(const struct verb *v, int *argc, char ***argv, const struct opt
 
 	for (const struct opt *o = opts; o && o->type != OPT_T_END && n < ARRAY_SIZE(all) - 3; o++)
 		all[n++] = *o;
+	all[n] = (struct opt)OPT_END;
+	if (c->man) {
+		print_man(all);
+		return EXIT_DONE;
+	}
 	all[n++] = (struct opt)OPT_FLAG(0, "json", &c->json, "print JSON");
 	all[n++] = (struct opt)OPT_FLAG(0, "csv", &c->csv, "print CSV where there is a table");
 	all[n] = (struct opt)OPT_END;

@@ -30,6 +30,8 @@ struct daemon {
 	sd_event *ev;
 	struct child *children;
 	char *owner, *self;
+	char *config_dir;       /* what workers read: a copy, or the folder itself; NULL: built in */
+	int64_t n_copies;
 	usec_t last_beat;
 	bool stopping, replan, disk_full, reload;
 	int idle;               /* rounds in a row with nothing to do */
@@ -130,9 +132,9 @@ static int start_child(struct daemon *d, const char *verb, const char *arg, int6
 		argv[n++] = "--verbose";
 	argv[n++] = "--state";
 	argv[n++] = d->c->config.state_dir;
-	if (d->c->config.dir) {
+	if (d->config_dir) {
 		argv[n++] = "--config";
-		argv[n++] = d->c->config.dir;
+		argv[n++] = d->config_dir;
 	}
 	argv[n++] = "work";
 	argv[n++] = verb;
@@ -154,6 +156,46 @@ static int start_child(struct daemon *d, const char *verb, const char *arg, int6
 	k->next = d->children;
 	d->children = k;
 	return 0;
+}
+
+/* ---- the workers' configuration ---- */
+
+static int copy_yaml(const char *from, const char *to)
+{
+	_cleanup_strv_ struct strv names = {0};
+	int r = fs_mkdir_p(to);
+
+	if (r >= 0)
+		r = fs_list(from, &names);
+	for (size_t i = 0; r >= 0 && i < names.n; i++) {
+		_cleanup_free_ char *a = xasprintf("%s/%s", from, names.v[i]), *b = xasprintf("%s/%s", to, names.v[i]);
+
+		if (endswith(names.v[i], ".yaml") && !fs_is_dir(a))
+			r = fs_copy(a, b);
+	}
+	return r;
+}
+
+/* Workers get the configuration that we have, also while somebody edits the files: a copy, which must itself be without
+ * mistakes (it is not where a file beside is needed); else the folder as it is. */
+static void give_config(struct daemon *d)
+{
+	_cleanup_free_ char *top = xasprintf("%s/daemon-config", d->c->config.state_dir);
+	_cleanup_free_ char *copy = xasprintf("%s/%" PRId64, top, ++d->n_copies), *old = xasprintf("%s/%" PRId64, top, d->n_copies - 2);
+	struct config check;
+
+	free(d->config_dir);
+	d->config_dir = xstrdup(d->c->config.dir);
+	(void)fs_rm_rf(d->n_copies == 1 ? top : old);   /* the last one may just be read */
+	if (!d->c->config.dir)
+		return;
+	if (copy_yaml(d->c->config.dir, copy) < 0 || config_load(copy, &check) < 0) {
+		log_debug("workers read '%s' itself: %s", d->config_dir, err_msg());
+		return;
+	}
+	config_release(&check);
+	free(d->config_dir);
+	d->config_dir = TAKE_PTR(copy);
 }
 
 /* ---- claiming ---- */
@@ -312,6 +354,7 @@ static void one_round(struct daemon *d)
 			config_release(&d->c->config);
 			d->c->config = fresh;
 			(void)config_to_store(&d->c->config, d->c->store);
+			give_config(d);
 			log_note("configuration read again");
 		}
 	}
@@ -440,6 +483,7 @@ static int set_up(struct daemon *d)
 		return err_set(r, "cannot set up the event loop: %s", strerror(-r));
 	d->last_event = store_last_event(d->c->store);
 	r = config_to_store(&d->c->config, d->c->store);
+	give_config(d);
 	return r < 0 ? r : take_over(d);
 }
 
@@ -468,6 +512,7 @@ int daemon_run(struct ctx *c, const struct daemon_options *o)
 	timer_source = sd_event_source_unref(timer_source);
 	sd_event_unref(d.ev);
 	free(d.owner);
+	free(d.config_dir);
 	free(d.self);
 	free(d.last_plan_error);
 	free(d.last_error);

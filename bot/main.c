@@ -83,6 +83,8 @@ int main(int argc, char **argv)
 		usage(stderr);
 		return EXIT_USAGE;
 	}
+	c.given_config = config_dir;
+	c.given_state = state_dir;
 	v = verb_find(argv[i]);
 	if (!v)
 		return unknown_verb(argv[i]);

@@ -2,7 +2,8 @@
 /*
  * verb.h - the command line: one file per verb (cmd-*.c), one row in verbs.c.
  *
- * Exit codes: 0 done; 1 the answer is "no" or the work failed; 2 wrong use or configuration; 3 nothing such found.
+ * Exit codes: 0 done; 1 the answer is "no" or the work failed; 2 wrong use or configuration; 3 nothing such found; 130
+ * stopped by Ctrl-C before the end (demo).
  */
 #ifndef KPB_BOT_VERB_H
 #define KPB_BOT_VERB_H
@@ -11,12 +12,14 @@
 #include "lib/opt.h"
 #include "lib/table.h"
 
-enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 3 };
+enum { EXIT_DONE = 0, EXIT_NO = 1, EXIT_USAGE = 2, EXIT_NOT_FOUND = 3, EXIT_STOPPED = 130 };
 
 struct ctx {                    /* what every verb gets */
 	struct config config;   /* loaded before the verb runs */
 	struct store *store;    /* opened by ctx_store() */
 	bool json, csv;         /* --json and --csv, taken by verb_options() */
+	bool man;               /* verb_options() prints the options for the manual page and nothing else happens */
+	const char *given_config, *given_state; /* --config and --state before the verb, NULL: not given */
 };
 /* Opens the database in the state folder (creating it unless read_only). 0 or negative with a message. */
 int ctx_store(struct ctx *c, bool read_only);
@@ -33,6 +36,10 @@ const struct verb *verb_find(const char *name);
 
 /* opt_parse() for verbs, with --json and --csv added; prints --help. Returns -1 to go on, else the exit code to return. */
 int verb_options(const struct verb *v, int *argc, char ***argv, const struct opt *opts, struct ctx *c);
+/* A text to stdout, safe for roff. */
+void roff_text(const char *s);
+/* "kperfbot" with the --config and --state that were given, for commands that people are to copy. */
+void buf_add_self(const struct ctx *c, struct buf *b);
 /* Prints "kperfbot: MESSAGE" from err_msg() (as {"error": ...} with --json) and gives back the exit code for r. */
 int verb_fail(const struct ctx *c, int r);
 /* Same with words of one's own, exit code 2. */

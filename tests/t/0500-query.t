@@ -61,7 +61,7 @@ t 'series without metric' says 2 'needs --metric' query series
 t 'unknown option' says 2 "did you mean '--metric'" query series --metrik x
 t 'errors as JSON' j '"did you mean" in x["error"]' query runz
 t 'sql reads' j 'x[0]["n"] == 8' sql 'SELECT count(*) AS n FROM v_points'
-t 'sql does not write' says 1 'only reading' sql 'DELETE FROM run'
+t 'sql does not write' says 2 'only reading' sql 'DELETE FROM run'
 t 'two statements are refused' says 2 'one statement only' sql 'SELECT 1; SELECT 2'
 t 'a wrong statement says why' says 2 'no such table: runs' sql 'SELECT * FROM runs'
 t 'nothing was lost' j 'len(x) == 6' query runs

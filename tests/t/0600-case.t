@@ -69,6 +69,8 @@ import json, sys
 o = json.load(open(sys.argv[1]))
 assert o['culprit'] == sys.argv[2] and o['effect' if 'effect' in o else 'change'] == -0.0502 and o['boots'] == 24, o
 assert o['events'][0]['event'].startswith('something'), o" "$dir/out" "$bad"; ok $? "the same as JSON"
+k --config "$dir/etc" --state "$dir/state" case show 1
+has "kperfbot --config $dir/etc --state $dir/state compare ${good:0:12} ${bad:0:12}"
 k case show 2; [ $? = 3 ]; ok $? "no such case: status 3"
 k case show two; [ $? = 2 ]; ok $? "no number: status 2"
 

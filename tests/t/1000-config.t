@@ -9,6 +9,9 @@ ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok 
 check() { "$kperfbot" config check "$dir/etc" >"$dir/out" 2>&1; }
 has() { grep -qF -- "$1" "$dir/out"; ok $? "says: $1"; }
 
+long=$(printf 'x%.0s' {1..65})
+KPERFBOT_STATE="$dir/state" "$kperfbot" tree add "$long" https://example.org/x.git >"$dir/out" 2>&1; [ $? = 2 ]; ok $? "a tree's name has an end"
+has "use at most 64 letters"
 mkdir "$dir/etc"
 check; ok $? "an empty folder is fine"
 "$kperfbot" config check etc >"$dir/out" 2>&1; ok $? "the files in etc/ have no mistakes"

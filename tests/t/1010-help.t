@@ -11,6 +11,9 @@ for v in $(sed -n 's/^  \([a-z]*\) .*/\1/p' "$dir/help"); do
 done
 "$kperfbot" man >"$dir/kperfbot.1"; ok $? "man"
 cmp "$dir/kperfbot.1" docs/kperfbot.1 >"$dir/out" 2>&1; ok $? "docs/kperfbot.1 is up to date (make man)"
+for o in 'min\-effect=PERCENT' 'until\-idle' 'queue' 'outlier\-sigma=K' 'until=TIME'; do
+	grep -qF -- "\-\-$o" "$dir/kperfbot.1"; ok $? "the manual has the option --${o//\\/}"
+done
 "$kperfbot" query runs --state >/dev/null 2>&1; is $? 2 "a missing value ends with 2"
 "$kperfbot" --state "$dir/none" query runs >"$dir/out" 2>&1; is $? 3 "no database yet: 3"
 has "$dir/out" "there is no database"

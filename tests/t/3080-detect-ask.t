@@ -85,4 +85,8 @@ has "$dir/out" "nothing to ask"
 kp daemon --until-idle >>"$dir/log" 2>&1
 kp sql "SELECT count(*) FROM task" --csv >"$dir/out" 2>&1
 cmp -s "$dir/before" "$dir/out"; ok $? "and that is the end of it"
+kp queue list --all >"$dir/out" 2>&1; ok $? "queue list --all"
+[ -z "$(awk 'length($0) > 100' "$dir/out")" ]; ok $? "fits a screen of 100 columns"
+has "$dir/out" "small ${culprit:0:10} boot "
+has "$dir/out" "case 1 by mbox"
 done_testing
