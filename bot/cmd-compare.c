@@ -332,7 +332,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_compare = {
 	.name = "compare",
-	.usage = "[options] A B [C...]\n[options] --matrix JOB REV...",
+	.usage = "[options] A B [C...]\n[options] --matrix JOB REV... [key=value ...]",
 	.summary = "which metrics differ between builds, by how much, and how sure that is",
 	.text = "A, B, ... are measured commits: 6 or more digits of an id, or a revision (branch, tag, main~3) of the only tree, of\n"
 		"--tree, or of NAME as in NAME:main~3. Or they are CSV files with the columns metric,run,value and perhaps boot (no\n"

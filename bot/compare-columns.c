@@ -310,20 +310,32 @@ static int tree_series(struct ctx *ctx, const char *name, struct tree_config *re
 	return r;
 }
 
-int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series, char *const *rev,
+/* "rps=on": no revision has such a beginning. */
+static bool is_override(const char *arg)
+{
+	size_t n = strspn(arg, "abcdefghijklmnopqrstuvwxyz_0123456789");
+
+	return n && arg[n] == '=';
+}
+
+int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series, char *const *arg,
 		      size_t n, struct strv *ret)
 {
 	_cleanup_(job_list_release) struct job_list l = {0};
+	_cleanup_strv_ struct strv rev = {0}, overrides = {0};
 	struct tree_config t = {0};
 	int r = tree_series(ctx, f->tree, &t);
 
+	for (size_t k = 0; k < n; k++)
+		strv_add(is_override(arg[k]) ? &overrides : &rev, arg[k]);
 	if (r >= 0)
-		r = points_jobs(job, ctx->config.dir, NULL, series, &t.patches, &l);
-	for (size_t k = 0; r >= 0 && k < n; k++)
+		r = rev.n ? points_jobs(job, ctx->config.dir, (const char *const *)overrides.v, series, &t.patches, &l)
+			  : err_set(-EINVAL, "compare --matrix: name a commit besides '%s'", arg[0]);
+	for (size_t k = 0; r >= 0 && k < rev.n; k++)
 		for (size_t i = 0; i < l.n; i++) {
 			_cleanup_free_ char *word = l.v[i].patches ? fs_word(l.v[i].patches) : NULL;
 
-			strv_addf(ret, "%s%s%s@%s", rev[k], word ? "+" : "", word ? word : "", l.v[i].id);
+			strv_addf(ret, "%s%s%s@%s", rev.v[k], word ? "+" : "", word ? word : "", l.v[i].id);
 		}
 	tree_config_release(&t);
 	return MIN(r, 0);

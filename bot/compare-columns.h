@@ -27,8 +27,9 @@ struct columns { struct column *v; size_t n; struct strv differ; /* parameters t
 void columns_release(struct columns *c);
 /* -EINVAL names the choices where there are several, -ENOENT where nothing fits. */
 int columns_find(struct ctx *ctx, const struct place_filter *f, char *const *arg, size_t n, struct columns *ret);
-/* The operands for all points of a job's matrix, for each revision: "REV+SERIES@JOBID". series as in points_jobs(). */
-int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series, char *const *rev,
+/* The operands for all points of a job's matrix, for each revision: "REV+SERIES@JOBID". arg: revisions, and key=value words
+ * that change the matrix. series as in points_jobs(). */
+int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series, char *const *arg,
 		      size_t n, struct strv *ret);
 
 #endif

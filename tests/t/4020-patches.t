@@ -78,6 +78,9 @@ is "$(grep -c Average "$dir/out"), $(wc -l <"$dir/out")" "4, 5" "--averages: a l
 kp compare 'main@run="$KPB_ARTEFACT"' 'main@run="$KPB_ARTEFACT" --rps' 'main+care@run="$KPB_ARTEFACT"' \
 	"${base:0:8}+care@run=\"\$KPB_ARTEFACT\" --rps" --json >"$dir/cmp2.json" 2>"$dir/out"
 cmp "$dir/cmp.json" "$dir/cmp2.json" >/dev/null; ok $? "the same, column by column"
+kp compare --matrix sink main 'run="$KPB_ARTEFACT"' --patches none --patches "$dir/care" --json >"$dir/out" 2>&1
+is "$(field "$dir/out" '[b["label"] for b in o["builds"]], round(o["rows"][0]["effect"])')" "(['plain', '+care'], -3)" \
+	"a matrix changed on the command line, as for run"
 kp compare main main+care >"$dir/out" 2>&1; is $? 2 "two ways: choose one"
 kp compare main main+care --job "$(field "$dir/job.json" 'o[1]["id"]')" --json >"$dir/out" 2>&1
 is "$(field "$dir/out" '[b["label"] for b in o["builds"]], round(o["rows"][0]["effect"])')" "(['plain', '+care'], -3)" "one job: plain and patched"
