@@ -285,8 +285,29 @@ static bool is_live(const char *state)
 	return false;
 }
 
-/* why NULL: reopen. A case with a proven culprit is found again, any other is searched again with what is stored. */
-static int change(struct ctx *c, int64_t id, const char *why)
+static bool is_proven(const struct db_case *one) { return one->culprit && one->proof && strstr(one->proof, "\"effect\""); }
+
+/* The proof is to go on with the builds that have aligned functions; what they said before is forgotten. */
+static int want_aligned(struct db_case *one)
+{
+	struct json_object *o = is_proven(one) ? json_tokener_parse(one->proof) : NULL;
+
+	if (!json_object_is_type(o, json_type_object)) {
+		json_object_put(o);
+		return err_set(-EINVAL, "case %" PRId64 " has no proven commit to build with aligned functions", one->id);
+	}
+	json_object_object_del(o, "aligned");
+	json_object_object_del(o, "aligned_since");
+	json_object_object_add(o, "align", json_object_new_int(1));
+	free(one->proof);
+	one->proof = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+	return 0;
+}
+
+/* why NULL: reopen. A case with a proven culprit is found again, or proven again with aligned functions; any other is searched
+ * again with what is stored. */
+static int change(struct ctx *c, int64_t id, const char *why, bool aligned)
 {
 	_cleanup_(db_case_release) struct db_case one = {0};
 	_cleanup_free_ char *note = NULL;
@@ -297,7 +318,9 @@ static int change(struct ctx *c, int64_t id, const char *why)
 		return verb_fail(c, r);
 	if (!why && is_live(one.state))
 		return verb_fail(c, err_set(-EINVAL, "case %" PRId64 " is open: it is '%s'", id, one.state));
-	state = why ? "ignored" : one.culprit && one.proof && strstr(one.proof, "\"effect\"") ? "found" : "confirmed";
+	if (aligned && (r = want_aligned(&one)) < 0)
+		return verb_fail(c, r);
+	state = why ? "ignored" : aligned ? "proving" : is_proven(&one) ? "found" : "confirmed";
 	if (why)
 		note = xasprintf("ignored by %s: %s", user ? user : "somebody", why);
 	free(one.state);
@@ -310,7 +333,8 @@ static int change(struct ctx *c, int64_t id, const char *why)
 		return verb_fail(c, r);
 	if (why)
 		cancel_tasks(c, id);
-	store_event(c->store, id, one.comparison, 0, "%s", why ? one.note : "reopened by hand");
+	store_event(c->store, id, one.comparison, 0, "%s", why ? one.note : aligned ? "to be proven with aligned functions, too" :
+		    "reopened by hand");
 	if (c->json)
 		printf("{\"case\": %" PRId64 ", \"state\": \"%s\"}\n", id, state);
 	else
@@ -331,8 +355,10 @@ static int run_case(int argc, char **argv, struct ctx *c)
 {
 	const char *why = NULL, *state = NULL, *tree = NULL, *what;
 	int64_t id = 0, limit = 100;
+	bool aligned = false;
 	const struct opt opts[] = {
 		OPT_TEXT('w', "why", "TEXT", &why, "ignore: the reason, kept with the case"),
+		OPT_FLAG(0, "aligned", &aligned, "reopen: prove it with aligned functions, too ('judge: proof_aligned')"),
 		OPT_TEXT('s', "state", "STATE", &state, "list: only cases in this state"),
 		OPT_TEXT('t', "tree", "NAME", &tree, "list: only cases of this tree"),
 		OPT_INT('n', "limit", "N", &limit, "list: at most that many, newest first"),
@@ -347,6 +373,8 @@ static int run_case(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "case list, case show N, case ignore N --why TEXT or case reopen N");
 	if (argc == 2 && parse_i64(argv[1], &id) < 0)
 		return verb_usage(c, "'%s' is no number of a case; 'kperfbot case list' has them", argv[1]);
+	if (aligned && !streq(what, "reopen"))
+		return verb_usage(c, "--aligned goes with case reopen");
 	if (streq(what, "ignore") && (!why || !*why))
 		return verb_usage(c, "say why: case ignore %" PRId64 " --why 'known trade-off, see ...'", id);
 	r = ctx_store(c, streq(what, "list") || streq(what, "show"));
@@ -354,15 +382,16 @@ static int run_case(int argc, char **argv, struct ctx *c)
 		return verb_fail(c, r);
 	if (streq(what, "list"))
 		return list(c, state, tree, limit);
-	return streq(what, "show") ? run_show(c, id) : change(c, id, streq(what, "ignore") ? why : NULL);
+	return streq(what, "show") ? run_show(c, id) : change(c, id, streq(what, "ignore") ? why : NULL, aligned);
 }
 
 const struct verb verb_case = {
 	.name = "case",
-	.usage = "list [--state=STATE] [--tree=NAME]\nshow N\nignore N --why TEXT\nreopen N",
+	.usage = "list [--state=STATE] [--tree=NAME]\nshow N\nignore N --why TEXT\nreopen N [--aligned]",
 	.summary = "changes that were found: what, how much, how sure, which commit",
 	.text = "A case is a significant change of a KPI on a tree. It goes from suspected over confirmed, bisecting, proving and found\n"
 		"to reported; or it is not-reproduced, fixed, or ignored with a reason. ignore stops its work; reopen takes it up again\n"
-		"with all that was measured.",
+		"with all that was measured. reopen --aligned: is it code layout? A proven commit and its parent are built once more with\n"
+		"every function at a multiple of 64 bytes and booted in turns; case show tells what remains.",
 	.run = run_case,
 };

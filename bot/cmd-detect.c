@@ -155,35 +155,55 @@ static int machine_of(struct ctx *c, const struct tree_config *t, const char *gr
 	return r < 0 ? r : *ret ? 0 : err_set(-ENOENT, "there is no machine of the group '%s' any more", group);
 }
 
-static int ask(struct ctx *c, const struct options *o, const struct history *h, const struct detect_result *res, char **ret_what)
+/* What the daemon knows of the series' place: for --ask. */
+struct asker { struct engine e; struct db_tree tree; struct tree_config tcfg; struct db_job job; char *machine; };
+
+static void asker_release(struct asker *a)
 {
-	struct engine e = {.store = c->store, .cfg = &c->config};
-	struct db_tree tree = {0};
-	struct tree_config tcfg = {0};
-	struct db_job job = {0};
-	_cleanup_free_ char *machine = NULL;
+	db_tree_release(&a->tree);
+	tree_config_release(&a->tcfg);
+	db_job_release(&a->job);
+	free(a->machine);
+}
+
+static int asker_load(struct ctx *c, const struct history *h, struct asker *a)
+{
 	int r = h->branch ? config_to_store(&c->config, c->store)
 			  : err_set(-EINVAL, "the order of these commits is not known: no fetched branch has them");
 
+	a->e = (struct engine){.store = c->store, .cfg = &c->config};
 	if (r >= 0)
-		r = store_tree_get(c->store, h->place.tree, &tree);
+		r = store_tree_get(c->store, h->place.tree, &a->tree);
 	if (r >= 0)
-		r = tree_config_from_db(&tree, &tcfg);
+		r = tree_config_from_db(&a->tree, &a->tcfg);
 	if (r >= 0)
-		r = store_job_get(c->store, h->place.job, &job);
+		r = store_job_get(c->store, h->place.job, &a->job);
 	if (r >= 0)
-		r = machine_of(c, &tcfg, h->place.tbox_group, &machine);
+		r = machine_of(c, &a->tcfg, h->place.tbox_group, &a->machine);
 	if (r >= 0) {
-		struct detect_scope d = {&tree, &tcfg, h->branch, machine, o->metric, &job};
-
-		free(tcfg.kconfig);
-		tcfg.kconfig = xstrdup(h->place.kconfig);
-		r = engine_answer(&e, &d, h, res, ret_what);
+		free(a->tcfg.kconfig);
+		a->tcfg.kconfig = xstrdup(h->place.kconfig);
 	}
-	db_job_release(&job);
-	tree_config_release(&tcfg);
-	db_tree_release(&tree);
 	return r;
+}
+
+static int detect(struct ctx *c, const struct options *o, const struct history *h, struct detect_result *res, char **ret_what)
+{
+	struct detect_config cfg = {isnan(o->min_effect) ? .002 : o->min_effect / 100, o->penalty, (size_t)o->min_segment}, own;
+	struct asker a = {0};
+	int r = o->ask ? asker_load(c, h, &a) : 0;
+	struct detect_scope d = {&a.tree, &a.tcfg, h->branch, a.machine, o->metric, &a.job};
+
+	if (r >= 0 && o->ask && isnan(o->min_effect)) {
+		r = engine_detect_config(&a.e, &d, &own);
+		cfg.min_effect = r < 0 ? 0 : own.min_effect;
+	}
+	if (r >= 0)
+		r = detect_run(&cfg, h->index, h->value, h->n, res);
+	if (r >= 0 && o->ask)
+		r = engine_answer(&a.e, &d, h, res, ret_what);
+	asker_release(&a);
+	return MIN(r, 0);
 }
 
 static int load(struct ctx *c, const struct options *o, const char *file, struct history *h)
@@ -199,7 +219,7 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 {
 	if (argc > 1 || (argc == 1) == (o->metric != NULL))
 		return verb_usage(c, "detect needs either a CSV file with the columns index,value or --metric NAME");
-	if (o->min_effect < 0 || o->penalty < 0 || o->min_segment < 1 || !(o->min_effect < 1e6))
+	if (o->min_effect < 0 || o->penalty < 0 || o->min_segment < 1 || o->min_effect > 1e6)
 		return verb_usage(c, "--min-effect, --penalty and --min-segment are not negative");
 	if (argc && (o->ask || o->branch))
 		return verb_usage(c, "--ask and --branch are for stored series");
@@ -208,7 +228,7 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 
 static int run_detect(int argc, char **argv, struct ctx *c)
 {
-	struct options o = {.min_effect = .2, .min_segment = 5};
+	struct options o = {.min_effect = NAN, .min_segment = 5};
 	const struct opt opts[] = {
 		OPT_TEXT('m', "metric", "NAME", &o.metric, "metric of the stored series"),
 		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree of the stored series"),
@@ -216,7 +236,7 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('j', "job", "JOB", &o.job, "its job (name or id)"),
 		OPT_TEXT(0, "machine", "GROUP", &o.machine, "its machine"),
 		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "its kernel configuration"),
-		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest (0.2)"),
+		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest (0.2; --ask: that of a comparison)"),
 		OPT_DOUBLE(0, "penalty", "P", &o.penalty, "price of a change point in units of ln(n) (10); less finds more"),
 		OPT_INT(0, "min-segment", "N", &o.min_segment, "fewest commits of a level (5); newer ones are provisional"),
 		OPT_FLAG(0, "ask", &o.ask, "ask for boots or a comparison, as the daemon does by itself"),
@@ -232,13 +252,8 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		return r;
 	r = load(c, &o, argc ? argv[0] : NULL, &h);
-	if (r >= 0) {
-		struct detect_config cfg = {o.min_effect / 100, o.penalty, (size_t)o.min_segment};
-
-		r = detect_run(&cfg, h.index, h.value, h.n, &res);
-	}
-	if (r >= 0 && o.ask)
-		r = ask(c, &o, &h, &res, &what);
+	if (r >= 0)
+		r = detect(c, &o, &h, &res, &what);
 	if (r >= 0)
 		r = c->json ? print_json(&h, &res, what) : print_table(&h, &res, ctx_form(c));
 	if (r >= 0 && o.ask && ctx_form(c) == TABLE_TERM)

@@ -41,7 +41,8 @@ static int resolve(const char *git_dir, const char *rev, char **ret)
 	return tree_resolve(git_dir, id ? rev : tag, ret);
 }
 
-static int fill(struct engine *e, const struct scope *s, const struct canary_config *cc, struct canary *k)
+static int fill(struct engine *e, const struct scope *s, const struct canary_config *cc, const char *a, const char *b,
+		struct canary *k)
 {
 	struct scope *x = &k->scope;
 	char epoch[BUILD_EPOCH];
@@ -66,7 +67,7 @@ static int fill(struct engine *e, const struct scope *s, const struct canary_con
 	r = build_epoch(x->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, x->cmp.kconfig, epoch);
 	x->cmp.epoch = xstrdup(r < 0 ? "" : epoch);
 	if (r >= 0 && streq(x->job.id, s->job.id) && x->tree.id == s->tree.id &&
-	    (streq(k->commit, s->cmp.base) || streq(k->commit, s->cmp.head)))
+	    (streq(k->commit, a) || streq(k->commit, b)))
 		r = err_set(-EINVAL, "it is one of the two builds that are compared");
 	return r;
 }
@@ -94,7 +95,8 @@ static int need(struct engine *e, struct canary *k, int priority, int64_t case_i
 	return r;
 }
 
-int engine_canary(struct engine *e, const struct scope *s, int priority, int64_t case_id, struct canary *ret)
+int engine_canary(struct engine *e, const struct scope *s, const char *a, const char *b, int priority, int64_t case_id,
+		  struct canary *ret)
 {
 	const struct canary_config *cc = config_canary(e->cfg, s->machine.name);
 	struct canary k = {0};
@@ -104,7 +106,7 @@ int engine_canary(struct engine *e, const struct scope *s, int priority, int64_t
 		*ret = k;
 		return 1;
 	}
-	r = fill(e, s, cc, &k);
+	r = fill(e, s, cc, a, b, &k);
 	if (r >= 0)
 		r = need(e, &k, priority, case_id);
 	k.on = r == 1;
@@ -207,7 +209,7 @@ int engine_canary_verdict(struct engine *e, const struct scope *s, const char *m
 	struct boots side[3] = {0};
 	struct canary k = {0};
 	_cleanup_free_ char *kpi = NULL;
-	int r = engine_canary(e, s, 100, 0, &k);
+	int r = engine_canary(e, s, base, head, 100, 0, &k);
 
 	if (r < 0 || !k.on) {
 		if (r >= 0 && k.why)

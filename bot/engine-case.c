@@ -766,7 +766,9 @@ static int prove(struct engine *e, const struct scope *s, struct db_case *c)
 	if (isfinite(proof_number(c, "effect"))) {
 		_cleanup_free_ char *aligned = proof_text(c, "aligned");
 
-		r = e->cfg->proof_aligned && !aligned ? prove_aligned(e, s, c, json_object_get_string(p)) : prove_by_revert(e, s, c);
+		bool wanted = e->cfg->proof_aligned || proof_number(c, "align") == 1;
+
+		r = wanted && !aligned ? prove_aligned(e, s, c, json_object_get_string(p)) : prove_by_revert(e, s, c);
 		json_object_put(o);
 		return r;
 	}

@@ -244,7 +244,7 @@ int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, co
 	int r = next_replicate(e, s, a, &next);
 
 	if (r >= 0)
-		r = engine_canary(e, s, priority, case_id, &k);
+		r = engine_canary(e, s, a, b, priority, case_id, &k);
 	t.canary = k.on ? &k : NULL;
 	t.back = next % 2 == 0; /* A B B A goes on where the last call stopped */
 	if (r >= 0)
@@ -686,7 +686,7 @@ static int need_all(struct engine *e, const struct scope *s)
 
 	if (r <= 0)
 		return r;
-	r = engine_canary(e, s, 100, 0, &k);
+	r = engine_canary(e, s, s->cmp.base, s->cmp.head, 100, 0, &k);
 	canary_release(&k);
 	return r;
 }

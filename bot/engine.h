@@ -72,8 +72,9 @@ bool engine_has_active(const struct engine *e, int64_t comparison, int64_t case_
  * machine that changed. */
 struct canary { bool on; struct scope scope; char *commit, *why; };     /* off: why is the reason, NULL: nobody wants one */
 void canary_release(struct canary *k);
-/* 1: it can be measured, or there is none; 0: its build comes first. */
-int engine_canary(struct engine *e, const struct scope *s, int priority, int64_t case_id, struct canary *ret);
+/* For runs of a and b. 1: it can be measured, or there is none; 0: its build comes first. */
+int engine_canary(struct engine *e, const struct scope *s, const char *a, const char *b, int priority, int64_t case_id,
+		  struct canary *ret);
 enum canary_state { CANARY_NONE, CANARY_STEADY, CANARY_MOVED, CANARY_MORE };   /* MORE: too few values yet */
 struct canary_verdict { enum canary_state state; size_t n_a, n_b; double effect, p; char text[300]; /* "; canary ..." */ };
 /* Beside runs of base and head since then; effect: the change of the metric that it may explain. */

@@ -44,4 +44,12 @@ kp compare "$layout^" "$layout" --json >"$dir/out" 2>&1; ok $? "compare is about
 kp compare "$layout^" "$layout" --kconfig program+align --json >"$dir/cmp.json" 2>"$dir/out"; ok $? "or about the others"
 is "$(field "$dir/cmp.json" '[r["verdict"] for r in o["rows"] if r["metric"] == "command.ops_per_sec"][0]')" same "where nothing differs"
 has "$dir/log" "a boot takes about"
+sed -i 's/, proof_aligned: true//' "$dir/etc/kperfbot.yaml"
+kp bisect "$layout~1" "$real" --confidence 0.95 >"$dir/log" 2>&1; ok $? "without the configuration"
+kp case show 3 >"$dir/out" 2>&1; ! grep -q "^code layout" "$dir/out"; ok $? "there is no such build"
+kp case reopen 3 --aligned >"$dir/out" 2>&1; ok $? "case reopen --aligned"
+kp daemon --until-idle >>"$dir/log" 2>&1
+kp case show 3 >"$dir/out" 2>&1
+grep -q "^state  *reported" "$dir/out" && grep -q "^code layout  *with every function" "$dir/out"; ok $? "asks for it by hand"
+kp case list --aligned >"$dir/out" 2>&1; is $? 2 "and only there"
 done_testing
