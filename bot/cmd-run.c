@@ -50,6 +50,27 @@ static int by_insns(const void *a, const void *b)
 	return x->insns < y->insns ? 1 : x->insns > y->insns ? -1 : strcmp(x->name, y->name);
 }
 
+/* What the kernel watched where nobody can count. */
+static int print_watched(struct ctx *c, const struct db_profile *row)
+{
+	static const char *const columns[] = {"function", "entries", "means"};
+	_cleanup_table_ struct table t = {0};
+	struct db_reach *list = NULL;
+	size_t n = 0;
+	int r = store_reaches(c->store, row->id, &list, &n);
+
+	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
+		table_column(&t, columns[i], i == 1);
+	for (size_t i = 0; i < n; i++) {
+		table_row(&t);
+		table_text(&t, 0, list[i].function);
+		table_int(&t, 1, list[i].entries);
+		table_text(&t, 2, row->means);
+	}
+	DB_LIST_RELEASE(list, n, db_reach_release);
+	return r < 0 ? r : table_print(&t, ctx_form(c), stdout);
+}
+
 /* The functions that took most instructions; all of them as CSV or JSON. */
 static int print_top(struct ctx *c, const struct db_profile *row)
 {
@@ -144,9 +165,10 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	struct db_profile p = {0};
 	struct db_task t = {0};
 	_cleanup_free_ char *key = engine_profile_key(s, oid);
-	int r = m ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
+	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
+	int r = ops ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
 
-	if (r >= 0)
+	if (r >= 0 || (ops && (ops->flags & MACHINE_NEEDS_IMAGE)))     /* else the kernel watches what the commit changes */
 		r = engine_profile_task(&w->e, s, NULL, oid, NULL, 250, 0);
 	if (r == 1) {
 		r = store_task_by_key(c->store, key, &t);
@@ -167,7 +189,7 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	if (r == -ENOENT)
 		r = err_set(-EIO, "%s", t.result ? t.result : "the count came to no end");
 	if (r >= 0)
-		r = print_top(c, &p);
+		r = p.path ? print_top(c, &p) : print_watched(c, &p);
 	db_profile_release(&p);
 	db_build_release(&b);
 	db_task_release(&t);
@@ -303,6 +325,7 @@ const struct verb verb_run = {
 		"need and then boots them in turns; 'kperfbot compare --matrix JOB REV' puts them side by side. The patched commit is\n"
 		"REV+NAME from then on, NAME being the file's without suffix.\n\n"
 		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): on a machine of the\n"
-		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Exit 1 when a run failed.",
+		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Where nobody can count, the\n"
+		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf). Exit 1 when a run failed.",
 	.run = run_run,
 };

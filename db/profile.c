@@ -119,6 +119,11 @@ int store_pair_check_get(struct store *s, int64_t build, const char *base, const
 		      TEXT(base), TEXT(job), TEXT(tbox_group), TEXT(name));
 }
 
+int store_reaches(struct store *s, int64_t profile, struct db_reach **ret, size_t *ret_n)
+{
+	return db_list(s, &REACH, ret, ret_n, "WHERE profile = ? ORDER BY 1", INT(profile));
+}
+
 int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret)
 {
 	return db_get(s, &REACH, ret, "WHERE profile = ?1 AND function = (SELECT id FROM function WHERE name = ?2)", INT(profile),

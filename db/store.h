@@ -175,6 +175,7 @@ int store_profiles(struct store *s, const char *commit_or_null, struct db_profil
 /* The newest of each job and tbox group; tree NULL: of all trees. */
 int store_known_reach(struct store *s, const char *tree, struct db_profile **ret, size_t *ret_n);
 int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret); /* -ENOENT: no such row */
+int store_reaches(struct store *s, int64_t profile, struct db_reach **ret, size_t *ret_n);      /* all, by name */
 
 /* A check of two commits, base and the build's own, in a job on a tbox group (jobs/check.h has the names). */
 struct db_pair_check { int64_t build; char *base, *job, *tbox_group, *name, *verdict, *evidence; usec_t time; };

@@ -42,4 +42,60 @@ is "$(hits read_zero)$(hits write_full)$(hits no_such_function)" "[500][0][]" "t
 sed -i 's/kprobe_events/no_such_file/' "$dir/data/jobs/reach.sh"
 KPERFBOT_DATA=$dir/data watch d dd; is $? 1 "with neither"
 has "$dir/log" "no function could be watched"
+
+# The same from the database: a tree whose builds are the kernel at hand, on a machine whose QEMU cannot count.
+map=$(dirname "$kernel")/System.map
+[ -f "$map" ] || { done_testing; exit; }
+cp "$map" "$dir/k/System.map"
+mkdir -p "$dir/up/drivers/char"
+cat >"$dir/up/drivers/char/mem.c" <<-'END'
+static ssize_t read_zero(struct file *file)
+{
+	return 1;
+}
+
+static ssize_t write_full(struct file *file)
+{
+	return 3;
+}
+END
+g() { git -C "$dir/up" -c user.name=A -c user.email=a@example.org "$@"; }
+g init -q -b main; g add -A; g commit -q -m one
+one=$(g rev-parse main)
+sed -i 's/return 1/return 11/; s/return 3/return 33/' "$dir/up/drivers/char/mem.c"
+g commit -q -a -m both; both=$(g rev-parse HEAD)
+cat >"$dir/etc/trees.yaml" <<-END
+trees:
+  t:
+    url: $dir/up/.git
+    machine: plain
+    jobs: [dd]
+END
+sql() { sqlite3 "$dir/state/kperfbot.db" "$@"; }
+cat >"$dir/qemu" <<-'END'
+#!/bin/sh
+case "$*" in *-plugin*) echo "this one was built without plugins" >&2; exit 1 ;; esac
+exec qemu-system-x86_64 "$@"
+END
+chmod +x "$dir/qemu"
+cat >"$dir/etc/machines.yaml" <<-END
+machines:
+  plain:
+    driver: qemu
+    qemu: $dir/qemu
+END
+kp run dd --commit "$both" --profile --queue >"$dir/out" 2>"$dir/log"; ok $? "queued"
+for c in $one $both; do
+	sql "INSERT INTO build (tree, commit_oid, kconfig, state, image_path, image_hash, time) VALUES ((SELECT id FROM tree), '$c', 'vm-min',
+		'ok', '$dir/k/bzImage', '$c', 1)"
+done
+sql "UPDATE task SET state = 'done' WHERE kind = 'build'"
+kp run dd --commit "$both" --profile --json >"$dir/out" 2>"$dir/log"; ok $? "run --profile"
+is "$(field "$dir/out" "[(r['function'], r['entries'], r['means']) for r in o]")" \
+	"[('read_zero', 500, 'ftrace'), ('write_full', 0, 'ftrace')]" "the kernel watched what the commit changes"
+is "$(sql 'SELECT means, instructions, path IS NULL FROM profile')" "ftrace|0|1" "stored as such"
+kp job suggest "$both" --json >"$dir/out" 2>"$dir/log"; ok $? "job suggest"
+is "$(field "$dir/out" "[f['reach'] for f in o['jobs'][0]['functions']]")" \
+	"['entered 1 times per operation', 'never executed']" "uses it"
+kp compare --profile "$one" "$both" >"$dir/out" 2>"$dir/log"; [ $? != 0 ]; ok $? "there is nothing to compare by instructions"
 done_testing

@@ -280,6 +280,37 @@ static void test_validity(void)
 	store_close(w.s);
 }
 
+/* A difference that the changed functions cannot have made is reported all the same, and with a warning. */
+static void test_reach(void)
+{
+	static const struct { const char *verdict, *says; bool warns; } cases[] = {
+		{"pass", "\n  reach: passed: 1 of 1 changed function executed\n", false},
+		{"fail", "\n  reach: failed: this benchmark never executes f\n", true},
+		{"unknown", "\n  reach: unknown: inlined\n", false},
+	};
+	static const char *const evidence[] = {"1 of 1 changed function executed", "this benchmark never executes f", "inlined"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct world w = {0};
+		struct db_comparison cmp = {0};
+		_cleanup_(db_report_release) struct db_report rep = {0};
+		_cleanup_free_ char *proof = proof_text(-0.0023, 11550.2, 11523.6);
+		const char *text;
+
+		make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
+		is_int(store_comparison_by_id(w.s, w.comparison, &cmp), 0, "the comparison");
+		const struct db_pair_check k = {.build = w.bad_build, .base = good, .job = cmp.job, .tbox_group = (char *)"vm-icount-1p",
+						.name = (char *)"reach", .verdict = (char *)cases[i].verdict, .evidence = (char *)evidence[i]};
+
+		is_int(store_pair_check_put(w.s, &k), 0, "was it reached: %s", k.verdict);
+		text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.0024), &config, &rep);
+		ok(strstr(text, cases[i].says) != NULL, "the mail says so:%s", cases[i].says);
+		ok(!strstr(text, "\nwarning: the job never executes the changed functions") == !cases[i].warns, "a warning only where it failed");
+		db_comparison_release(&cmp);
+		store_close(w.s);
+	}
+}
+
 static void test_allowed(void)
 {
 	static const char *const allow[] = {"*@example.org", NULL}, *const cc[] = {"perf list <perf@example.org>", NULL};
@@ -390,6 +421,7 @@ int main(void)
 	fs_write_atomic("img/config", "CONFIG_64BIT=y\n", strlen("CONFIG_64BIT=y\n"));
 	test_regression();
 	test_validity();
+	test_reach();
 	test_allowed();
 	test_limit();
 	test_unproven();
