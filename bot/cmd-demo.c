@@ -530,8 +530,9 @@ const struct verb verb_demo = {
 	.text = "Makes a git tree from Debian's linux-source-6.1 with a day of commits on top, one of which slows what the job\n"
 		"measures: passing file descriptors over unix sockets (stress-ng-sockfd), XDP (xdp-bench-*), receive packet\n"
 		"steering (udp-sink-rps) or TCP (neper-tcp_*). Then watches, builds, boots, measures, bisects, proves and writes\n"
-		"the report to an mbox file. On qemu-icount it takes the short form of the job, JOB-quick, where there is one. Ctrl-C at any moment, then the same command again, goes on where it was. Everything lies below\n"
-		"the cache folder. Exit 1 when the planted commit was not the one found,\n"
-		"130 when stopped before the end.",
+		"the report to an mbox file. It takes the short form of the job, JOB-quick, where there is one. On the machine\n"
+		"qemu, whose runs differ by several per cent, something far slower is planted.\n\n"
+		"Ctrl-C at any moment, then the same command again, goes on where it was. Everything lies below the cache\n"
+		"folder. Exit 1 when the planted commit was not the one found, 130 when stopped before the end.",
 	.run = run_demo,
 };

@@ -38,7 +38,7 @@ int demo_job(const char *job, const struct machine *m, const char *extra_dir, st
 {
 	const struct machine_ops *ops = machine_driver(m->driver);
 	bool exact = ops && (ops->flags & MACHINE_DETERMINISTIC);
-	_cleanup_free_ char *name = exact ? quick_name(job, extra_dir) : NULL;
+	_cleanup_free_ char *name = quick_name(job, extra_dir);
 	struct job_list jobs = {0};
 	int r;
 

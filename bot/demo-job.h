@@ -5,7 +5,7 @@
 #include "kernels/machine.h"
 
 struct demo_job {
-	char *job;              /* file name of the job that is run: on a deterministic machine JOB-quick where there is one */
+	char *job;              /* file name of the job that is run: JOB-quick where there is one */
 	char *slows;            /* KPB_DEMO_FOR of tests/demo/make-tree.sh */
 	const char *kconfig;
 };
