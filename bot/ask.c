@@ -212,11 +212,18 @@ int ask_job(struct ctx *c, const char *name, const char *const *overrides, struc
 int ask_wait(struct ctx *c, int (*done)(void *arg, struct ctx *c), void *arg)
 {
 	struct daemon_options o = {.tick = done, .arg = arg, .only_tree = ""};
+	bool told = false;
 
-	if (!daemon_is_running(&c->config))
-		return daemon_run(c, &o);
-	log_note("a daemon is running here: it does the work");
-	while (!done(arg, c))
-		sleep(1);
-	return 0;
+	for (;; sleep(1)) {
+		/* whoever does the work may end before ours is done: then we go on ourselves */
+		int r = daemon_is_running(&c->config) ? -EWOULDBLOCK : daemon_run(c, &o);
+
+		if (r != -EWOULDBLOCK)
+			return r;
+		if (done(arg, c))
+			return 0;
+		if (!told)
+			log_note("a daemon is running here: it does the work");
+		told = true;
+	}
 }

@@ -28,4 +28,16 @@ is "$(mails)" 1 "one mail"
 is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM (SELECT 1 FROM run GROUP BY build, job, replicate HAVING count(*) > 1)")" 0 \
 	"no boot is counted twice"
 is "$(sqlite3 "$dir/state/kperfbot.db" 'SELECT count(*) FROM "case" WHERE part = 0')" 1 "one case"
+
+# whoever waits for a daemon that dies does the work itself
+kill -9 "${pids[-1]}"
+sleep 0.3
+"$kperfbot" --config "$dir/etc" daemon >>"$dir/log" 2>&1 &
+pid=$!
+wait_for 20 test -s "$dir/state/daemon.lock" || sleep 1
+timeout 200 "$kperfbot" --config "$dir/etc" run local-bench --commit "$base" -n 5 >"$dir/out" 2>&1 &
+asker=$!
+wait_for 20 grep -q "it does the work" "$dir/out"; ok $? "a run leaves the work to the daemon"
+kill -9 $pid
+wait $asker; ok $? "and goes on by itself when that is killed"
 done_testing
