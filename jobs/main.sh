@@ -68,6 +68,7 @@ run_once() {
 	mark stop
 	[ -z "$monitors_run" ] || stop_all
 	[ -z "$KPB_ROBOT" ] || tail -n 3 "$RESULT_DIR/$program"
+	[ -z "$KPB_ROBOT" ] || [ "$status" = 0 ] || program_last_words
 	exit "$status"
 }
 
@@ -96,18 +97,18 @@ set_value() {
 
 check_tools() {
 	job_needs
-	_missing=
+	_missing='' _found=''
 	for _tool in $need_programs; do
 		case $_tool in
 		/*) ;; # set-up knows more about these
-		*) command -v "$_tool" >/dev/null 2>&1 || _missing="$_missing $_tool" ;;
+		*) if command -v "$_tool" >/dev/null 2>&1; then _found="$_found $_tool"; else _missing="$_missing $_tool"; fi ;;
 		esac
 	done
 	for _tool in $need_own; do
 		command -v "$_tool" >/dev/null 2>&1 || command -v cc >/dev/null 2>&1 || _missing="$_missing $_tool (or cc)"
 	done
 	[ -z "$_missing" ] || die "missing program:$_missing; 'sh $0 install' installs these Debian packages: $need_packages"
-	say "all programs are there: $need_programs $need_own"
+	say "all programs are there:$_found"
 }
 
 install_packages() {
@@ -175,7 +176,9 @@ judge_run() {
 	if [ "$1" = 0 ] && [ -z "$(program_kpis "$RESULT_DIR")" ]; then
 		say "$program ended with status 0, but gave no figures: $(program_last_words 2>/dev/null)"
 		exit 1
-	elif [ "$1" != 0 ] && [ -e "$RESULT_DIR/started" ] && [ "$1" != 130 ]; then
+	elif [ "$1" = 99 ]; then
+		say "it could not be set up: $(cat "$RESULT_DIR/cause" 2>/dev/null)"
+	elif [ "$1" != 0 ] && [ "$1" != 130 ]; then
 		say "$program failed with status $1: $(program_last_words 2>/dev/null)"
 	fi
 	[ "$1" = 0 ] || exit "$1"

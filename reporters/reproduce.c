@@ -103,7 +103,7 @@ static void set_qemu(const struct facts *f, struct buf *b)
 		buf_addf(&a, "-accel tcg,thread=single -icount shift=%" PRId64 ",sleep=off -smp 1 -cpu qemu64 "
 			 "-rtc base=2024-01-01T00:00:00,clock=vm", machine_number(f, "icount_shift", 3));
 	else
-		buf_addf(&a, "-accel kvm -accel tcg -cpu max -smp %" PRId64, machine_number(f, "cpus", 1));
+		buf_addf(&a, "-accel $accel -cpu $cpu -smp %" PRId64, machine_number(f, "cpus", 1));
 	buf_addf(&a, " -m %" PRId64 "M", machine_number(f, "memory_mb", 512));
 	set(b, "qemu_arguments", a.s);
 	more = xasprintf("console=ttyS0 rdinit=/init panic=-1 oops=panic reboot=t nokaslr random.trust_cpu=off%s%s%s",
@@ -150,6 +150,8 @@ static void add_header(const struct facts *f, const char *packages, struct buf *
 	comment(b, "	apt-get install ", packages);
 	if (facts_machine_kind(f))
 		comment(b, "Measured on: ", facts_machine_kind(f));
+	if (streq(f->machine.driver, "qemu"))
+		buf_adds(b, "# KPB_ACCEL=kvm or tcg says how QEMU runs it; without, KVM where there is /dev/kvm.\n");
 	buf_adds(b, "\nset -eu\n\n");
 }
 

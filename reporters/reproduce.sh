@@ -58,18 +58,28 @@ build_kernel() {
 	git -C "$src" checkout -q --force --detach "$(oid_of "$1")"
 	mkdir -p "$work/build"
 	kernel_config >"$work/build/.config"
-	for target in olddefconfig bzImage; do
-		env LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH=315532800 KBUILD_BUILD_USER=kperfbot KBUILD_BUILD_HOST=kperfbot \
-			KBUILD_BUILD_VERSION=1 KBUILD_BUILD_TIMESTAMP="Tue Jan  1 00:00:00 UTC 1980" LOCALVERSION= \
-			make -C "$src" O="$work/build" ARCH=x86_64 -j"$(nproc)" "$target" >"$work/build-$1.log" 2>&1 ||
-			die "$1 does not build: $(tail -n 1 "$work/build-$1.log")"
-	done
+	kernel_make "$1" olddefconfig
+	kernel_make "$1" bzImage
+	rm -rf "$work/modules-$1"
+	if grep -q '^CONFIG_MODULES=y' "$work/build/.config"; then
+		kernel_make "$1" modules
+		kernel_make "$1" -s modules_install INSTALL_MOD_PATH="$work/modules-$1" INSTALL_MOD_STRIP=1
+	fi
 	cp "$work/build/arch/x86/boot/bzImage" "$work/bzImage-$1"
+}
+
+kernel_make() { # SIDE TARGET...
+	built=$1
+	shift
+	env LC_ALL=C TZ=UTC SOURCE_DATE_EPOCH=315532800 KBUILD_BUILD_USER=kperfbot KBUILD_BUILD_HOST=kperfbot \
+		KBUILD_BUILD_VERSION=1 KBUILD_BUILD_TIMESTAMP="Tue Jan  1 00:00:00 UTC 1980" LOCALVERSION= \
+		make -C "$src" O="$work/build" ARCH=x86_64 -j"$(nproc)" "$@" >"$work/build-$built.log" 2>&1 ||
+		die "$built does not build: $(tail -n 1 "$work/build-$built.log")"
 }
 
 build() {
 	mkdir -p "$work"
-	job_script >"$work/job.sh"
+	job_script >"$work/job.sh" # for those who boot by hand
 	fetch
 	for side in parent culprit; do
 		say "building the $side, $(oid_of "$side")"
@@ -80,16 +90,16 @@ build() {
 # A root file system in memory, put together from this machine's own programs: busybox, what the job needs, its libraries.
 make_root() {
 	need busybox cpio ldd
-	root=$work/root
-	rm -rf "$root"
-	mkdir -p "$root/bin" "$root/usr" "$root/proc" "$root/sys" "$root/dev" "$root/tmp" "$root/result"
+	root=$work/root.new
+	rm -rf "$root" "$work/root"
+	mkdir -p "$root/bin" "$root/usr" "$root/proc" "$root/sys" "$root/dev" "$root/tmp" "$root/run" "$root/etc" "$root/root" "$root/result"
 	ln -s ../bin "$root/usr/bin"
 	ln -s bin "$root/sbin"
 	cp "$(command -v busybox)" "$root/bin/busybox"
 	"$root/bin/busybox" --list | while read -r applet; do
 		[ "$applet" = busybox ] || ln -sf busybox "$root/bin/$applet"
 	done
-	env RESULT_DIR="$work/own" sh "$work/job.sh" compile >/dev/null || die "the job's own programs do not compile"
+	env RESULT_DIR="$work/own" KPB_ROBOT=1 sh "$work/job.sh" compile >/dev/null || die "the job's own programs do not compile"
 	PATH=$PATH:/usr/sbin:/sbin:$work/own/bin
 	for program in $programs; do
 		case $program in
@@ -108,7 +118,6 @@ make_root() {
 			cp -L "$library" "$root$library"
 		done
 	done
-	cp "$work/job.sh" "$root/job.sh"
 	cat >"$root/init" <<'KPB_INIT'
 #!/bin/busybox sh
 export PATH=/bin RESULT_DIR=/result HOME=/tmp
@@ -116,6 +125,7 @@ mount -t proc none /proc
 mount -t sysfs none /sys
 mount -t devtmpfs none /dev 2>/dev/null
 mount -t tmpfs none /tmp
+mount -t tmpfs none /run
 mkdir -p /dev/shm
 KPB_PERTURB=$(cat /perturb)
 export KPB_PERTURB KPB_ROBOT=1
@@ -127,17 +137,26 @@ sync
 reboot -f
 KPB_INIT
 	chmod 755 "$root/init"
+	mv "$root" "$work/root"
 }
 
 run_vm() { # SIDE NUMBER RESULT_FOLDER
 	need "$qemu"
 	[ -d "$work/root" ] || make_root
+	cp "$work/job.sh" "$work/root/job.sh"
 	echo "$2" >"$work/root/perturb"
+	rm -rf "$work/root/lib/modules"
+	if [ -d "$work/modules-$1/lib/modules" ]; then
+		mkdir -p "$work/root/lib"
+		cp -r "$work/modules-$1/lib/modules" "$work/root/lib/"
+	fi
 	# equal times, so that the guest sees the same bytes each time
 	find "$work/root" -exec touch -h -d @0 {} +
 	(cd "$work/root" && find . | LC_ALL=C sort | cpio -o -H newc --quiet -R 0:0 --reproducible) >"$work/initrd"
 	rm -f "$work/results"
 	# the very arguments of the robot's machine; a broken kernel ends by itself, a hanging one after an hour
+	accel=${KPB_ACCEL:-$(if [ -w /dev/kvm ]; then echo kvm; else echo tcg; fi)}
+	case $accel in kvm) cpu=host ;; *) cpu=qemu64 ;; esac
 	eval "set -- \"\$1\" \"\$3\" $qemu_arguments"
 	side=$1 into=$2
 	shift 2
@@ -162,8 +181,11 @@ run_one() { # SIDE NUMBER
 	into=$work/result/$1/$2
 	rm -rf "$into"
 	mkdir -p "$into"
+	job_script >"$work/job.sh"
 	"run_$how" "$1" "$2" "$into"
-	say "$1, run $2: $(kpi_value "$into") $kpi"
+	value=$(kpi_value "$into")
+	[ -n "$value" ] || die "$1, run $2: no $kpi came out; see $into"
+	say "$1, run $2: $value $kpi"
 }
 
 # In turns, so that whatever drifts meets both alike: A B, B A, A B ...

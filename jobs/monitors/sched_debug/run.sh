@@ -1,7 +1,7 @@
 # /sys/kernel/debug/sched/debug since Linux 5.13, /proc/sched_debug before. A kernel without it gives no figures, and a warning.
 monitor_sched_debug_setup() {
-	sched_debug_file=/proc/sched_debug sched_debug_pid=
-	[ -d /sys/kernel/debug/sched ] || mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null || :
+	sched_debug_file=/proc/sched_debug sched_debug_pid='' sched_debug_mounted=''
+	if [ ! -d /sys/kernel/debug/sched ] && mount -t debugfs debugfs /sys/kernel/debug 2>/dev/null; then sched_debug_mounted=yes; fi
 	[ ! -r /sys/kernel/debug/sched/debug ] || sched_debug_file=/sys/kernel/debug/sched/debug
 	[ -r "$sched_debug_file" ] || warn "sched_debug: this kernel has none (CONFIG_SCHED_DEBUG, CONFIG_DEBUG_FS)"
 }
@@ -14,4 +14,5 @@ monitor_sched_debug_start() {
 
 monitor_sched_debug_stop() {
 	[ -z "$sched_debug_pid" ] || sample_end "$sched_debug_pid" sched_debug "$sched_debug_file"
+	[ -z "$sched_debug_mounted" ] || umount /sys/kernel/debug 2>/dev/null || :
 }

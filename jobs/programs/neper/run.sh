@@ -10,7 +10,7 @@ program_setup() {
 	esac
 	case $engine in
 	neper)
-		[ -x "$dir/$test" ] || die "missing program: $dir/$test (neper is not in Debian: build it, and say where with 'dir')"
+		[ -x "$dir/$test" ] || die "missing program: $dir/$test (neper is not in Debian: build it and say where with 'dir', or name another tool with 'engine')"
 		;;
 	netperf) need netperf netserver ;;
 	*) need "$engine" ;;

@@ -52,6 +52,10 @@ program_kpis() {
 		}' "$1/stress-ng"
 }
 
+program_last_words() {
+	grep -v -e "^Try '" -e '^[[:space:]]*$' "$RESULT_DIR/stress-ng" | tail -n 1
+}
+
 program_teardown() {
 	:
 }
