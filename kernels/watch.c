@@ -14,7 +14,7 @@ bool watched_name_ok(const char *name)
 	for (const char *p = name; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("_.$", *p))
 			return false;
-	return *name && strlen(name) < 512;
+	return *name && *name != '.' && strlen(name) < 512;
 }
 
 void watched_release(struct watched *w)

@@ -149,7 +149,8 @@ static void add_reach(struct store *s, const struct facts *f, bool first, struct
 	add_wrapped(out, k.name, buf_str(&t));
 	if (streq(k.verdict, CHECK_FAIL))
 		add_wrapped(out, "warning", "the job never executes the changed functions, and yet the results differ: the place of code in "
-					    "memory may have done it, or something else than these functions. Treat with care.");
+					    "memory may have done it, or something else than these functions. 'kperfbot case reopen --aligned' "
+					    "tells whether it was the place of code.");
 	db_pair_check_release(&k);
 }
 

@@ -42,6 +42,13 @@ is "$(hits read_zero)$(hits write_full)$(hits no_such_function)" "[500][0][]" "t
 sed -i 's/kprobe_events/no_such_file/' "$dir/data/jobs/reach.sh"
 KPERFBOT_DATA=$dir/data watch d dd; is $? 1 "with neither"
 has "$dir/log" "no function could be watched"
+if command -v perf >/dev/null; then
+	sed 's/monitors: .*/monitors: [perf-stat]/; s/count=500/count=200000/' "$dir/etc/dd.yaml" >"$dir/etc/long.yaml"
+	KPERFBOT_DATA=$dir/data watch e long --watch vfs_read; ok $? "but with perf in the image"
+	is "$(field "$dir/out" "(o['watched_by'], [w['hits'] > 0 for w in o['watched'] if w['function'] == 'vfs_read'])")" \
+		"('perf', [True])" "samples see what runs"
+	is "$(hits write_full)" "[]" "what no sample met is in no line"
+fi
 
 # The same from the database: a tree whose builds are the kernel at hand, on a machine whose QEMU cannot count.
 map=$(dirname "$kernel")/System.map
