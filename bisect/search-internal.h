@@ -2,7 +2,7 @@
 /*
  * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
  * told apart, how much probability lies among a commit's ancestors), search-noise.c (how boots scatter), search-model.c
- * (likelihood of the classes).
+ * (likelihood of the classes), search-drift.c (the same, should the machine drift).
  *
  * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
  * whole state of the inference, so its cost does not grow with the number of commits.
@@ -74,6 +74,7 @@ struct search {
 	double none, none_prior;        /* posterior and prior of "no effect" */
 	double none_bad;                /* levels known: the part of none in which all is bad, the base too */
 	struct estimate est;
+	double drift;                   /* probability that the machine drifts */
 	struct noise noise;
 	double *mass;           /* per node scratch: probability among its ancestors */
 	bool *seen;
@@ -97,6 +98,10 @@ void grid_loglik(const struct grid *g, const double *y, size_t n, double *ll);
 
 /* What the data say: log likelihood of every class and of "no effect", the effect under each class. */
 struct likelihood { double *of_class, none, all_bad; struct estimate *est; };
+void model_loglik(struct search *s, struct likelihood *ret);
+/* Levels unknown: makes *l the mean over drifts of the machine, where the data do not rule them out. */
+void drift_average(struct search *s, struct likelihood *l);
+double log_add(double a, double b);     /* log(exp(a) + exp(b)) */
 /* Fills cl.loglik, cl.post, none and est. */
 void model_evaluate(struct search *s);
 /* Bits that one boot gives about a yes/no question with prior p when the two answers lie snr apart. */

@@ -20,7 +20,7 @@
 #include <Rmath.h>
 #include "bisect/search-internal.h"
 
-#define EFFECT_SCALE 2.0
+#define EFFECT_SCALE 1.0        /* in sigma; twice that is too sure of small effects, half of it too unsure */
 #define NEGLIGIBLE_LEVEL (-11.0) /* nats below the best: summed up less than a ten-thousandth */
 #define NEGLIGIBLE_ROW (-16.0)
 #define OWN_LEVEL_ODDS 0.02      /* prior of a level of its own */
@@ -73,7 +73,7 @@ static void integrate_row(const struct grid *g, size_t r, const double *ll, stru
 	ret->var = MAX(m2, 0.0) * g->row[r].step * g->row[r].step;
 }
 
-static double log_add(double a, double b)
+double log_add(double a, double b)
 {
 	double hi = MAX(a, b), lo = MIN(a, b);
 
@@ -327,7 +327,7 @@ static void mix_estimates(struct search *s, const struct estimate *e)
 	s->est = (struct estimate){m.good / w, m.bad / w, m.sigma / w, d1 / w, sqrt(MAX(d2 / w - d1 / w * d1 / w, 0.0))};
 }
 
-static void model_loglik(struct search *s, struct likelihood *ret)
+void model_loglik(struct search *s, struct likelihood *ret)
 {
 	_cleanup_(model_release) struct model m = {0};
 
@@ -346,6 +346,8 @@ void model_evaluate(struct search *s)
 	double max, sum;
 
 	model_loglik(s, &l);
+	if (!s->c.means_known)
+		drift_average(s, &l);
 	max = l.none += log(s->none_prior);
 	for (uint32_t k = 0; k < cl->n; k++) {
 		cl->post[k] = cl->loglik[k] + log(cl->weight[k]) + log1p(-s->none_prior);

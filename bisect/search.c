@@ -3,8 +3,10 @@
 #include "bisect/search-internal.h"
 
 #define END_SHARE 0.1            /* of all boots at the ends while the levels are unknown ... */
+#define DRIFT_END_SHARE 0.2     /* more of them should the machine drift: only they tell how much */
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
+#define BUILD_BOOTS 0.7         /* a build is written off over so much of the boots that settle a bit */
 #define FIRST_BOOTS 2           /* at each end */
 #define OPENING_BOOTS 18         /* at each end before the search leaves them although no effect shows yet */
 #define NONE_PRIOR 0.1          /* a search starts after a change was seen */
@@ -367,7 +369,7 @@ static uint32_t next_site(struct search *s)
 	best_splits(s, &built, &fresh);
 	if (built.node == UINT32_MAX || fresh.node == UINT32_MAX)
 		return built.node != UINT32_MAX ? built.node : fresh.node;
-	boots = MAX(1.0, 1 / split_information(0.5, r));
+	boots = MAX(1.0, BUILD_BOOTS / split_information(0.5, r));
 	stay = split_information(built.split, r) / s->c.boot_cost;
 	move = split_information(fresh.split, r) * boots / (boots * s->c.boot_cost + s->c.build_cost);
 	return stay >= move ? built.node : fresh.node;
@@ -406,11 +408,11 @@ static uint32_t anchor_due(const struct search *s)
 {
 	uint32_t head = s->dag->n - 1;
 	size_t a = boots_at(s, 0), b = boots_at(s, head);
-	double good, bad, next = s->n_obs + 1, doubt = none_evidence(s);
+	double good, bad, next = s->n_obs + 1, doubt = none_evidence(s), share = END_SHARE + DRIFT_END_SHARE * s->drift;
 
 	if (s->c.means_known)
 		return UINT32_MAX;
-	if ((doubt > 0.05 && MIN(a, b) < OPENING_BOOTS) || (doubt > 0.25 && a + b < 0.5 * next) || a + b < END_SHARE * next)
+	if ((doubt > 0.05 && MIN(a, b) < OPENING_BOOTS) || (doubt > 0.25 && a + b < 0.5 * next) || a + b < share * next)
 		return a <= b ? 0 : head;
 	sure_boots(s, &good, &bad);
 	return MIN(good, bad) < SURE_SHARE / 2 * next ? (good <= bad ? 0 : head) : UINT32_MAX;

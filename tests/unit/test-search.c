@@ -135,7 +135,7 @@ static void against_scipy(void)
 		"sig=np.exp(np.linspace(np.log(.02),np.log(20),40)); mu=np.linspace(0,22,551); h=mu[1]-mu[0]\n"
 		"D=mu[None,:]-mu[:,None]\n"
 		"def lik(ys,s): return np.prod([stats.t.pdf((y-mu)/s,3)/s for y in ys],axis=0) if len(ys) else None\n"
-		"def total(g,b): return sum(lik(g,s)@stats.cauchy.pdf(D,0,2*s)@lik(b,s)*h*h for s in sig)\n"
+		"def total(g,b): return sum(lik(g,s)@stats.cauchy.pdf(D,0,s)@lik(b,s)*h*h for s in sig)\n"
 		"def none(ys): return sum(lik(ys,s).sum()*h for s in sig)\n"
 		"import sys; none0=float(sys.argv[1])\n"
 		"cat=lambda l:[v for r in l for v in r]\n"
@@ -219,6 +219,33 @@ static void properties(void)
 	ok(distance(a, b, 12) < 1e-6, "nor a constant added");
 	transformed(-1, 0, false, b, 12);
 	ok(distance(a, b, 12) < 1e-9, "nor the sign");
+}
+
+/* A slope is told from a step by booting the ends again; without one nothing is averaged. */
+static void drifting(void)
+{
+	for (int slope = 0; slope <= 5; slope += 5) {
+		struct rng r;
+		struct dag d;
+		struct search *s;
+		size_t n = 0;
+
+		rng_seed(&r, 4);
+		dag_line(9, &d);
+		search_new(&sane, &d, &s);
+		for (int round = 0; round < 10; round++)
+			for (uint32_t x = 0; x < 9; x += 4, n++)
+				search_observe(s, x, 100 + (x ? 3 : 0) + slope * n / 30.0 + rng_normal(&r), n);
+		search_posterior_none(s);
+		if (slope)
+			ok(s->drift > 0.99, "a slope of 5 sigma is a drift with %.4f", s->drift);
+		else
+			ok(s->drift < 0.2, "without one: %.4f", s->drift);
+		is_near(s->est.delta * ldexp(1, s->exponent), 3, 1, "the effect without it");
+		ok(search_posterior(s, 1) + search_posterior(s, 2) + search_posterior(s, 3) + search_posterior(s, 4) > 0.99, "the right half");
+		search_free(s);
+		dag_release(&d);
+	}
 }
 
 static void deterministic_machine(void)
@@ -425,10 +452,11 @@ static void simulated(void)
 	ok(r.covered >= 0.95 - 3 * sqrt(0.95 * 0.05 / 30), "culprit named or in the set in %.3f", r.covered);
 	drift = null;
 	drift.skip = 0;
-	drift.snr = 4;
-	drift.drift = 2;
-	is_int(simulate_search(&drift, &r), 0, "drift of 2 sigma per 100 boots at snr 4");
-	ok(r.exact >= 0.95 - 3 * sqrt(0.95 * 0.05 / 30), "exact in %.3f", r.exact);
+	drift.snr = 2;
+	drift.trials = 15;
+	drift.drift = 6; /* without a term of its own half of the answers are wrong */
+	is_int(simulate_search(&drift, &r), 0, "drift of 6 sigma per 100 boots at snr 2");
+	ok(r.exact >= 0.93 - 3 * sqrt(0.93 * 0.07 / 15), "exact in %.3f", r.exact);
 }
 
 int main(void)
@@ -436,6 +464,7 @@ int main(void)
 	graph();
 	against_scipy();
 	properties();
+	drifting();
 	deterministic_machine();
 	skips_and_drops();
 	two_steps();
