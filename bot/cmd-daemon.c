@@ -32,8 +32,9 @@ const struct verb verb_daemon = {
 	.usage = "[--until-idle]",
 	.summary = "watch the trees, build, boot, measure, judge, bisect, report",
 	.text = "Runs in the foreground and logs to stderr; etc/kperfbot.service runs it under systemd. SIGTERM and Ctrl-C stop\n"
-		"it cleanly, SIGHUP reads the configuration again. All state is in the database: after kill -9 or a power cut\n"
-		"the next start goes on where it was. 'kperfbot queue list' shows what it does.",
+		"it cleanly. SIGHUP reads the configuration again; until then the one read at the start holds, whatever happens to\n"
+		"the files. All state is in the database: after kill -9 or a power cut the next start goes on where it was. 'kperfbot\n"
+		"queue list' shows what it does.",
 	.run = run_daemon,
 };
 
