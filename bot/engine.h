@@ -98,6 +98,7 @@ bool engine_deterministic(const struct scope *s);
  * not be mixed with new ones. */
 int engine_same_epoch(const struct scope *s);
 
+int engine_plan_comparison(struct engine *e, int64_t id);        /* engine-judge.c */
 int engine_plan_case(struct engine *e, struct db_case *c);      /* engine-case.c */
 
 /* engine-reach.c: does the job execute what changed from base to commit (docs/VALIDITY.md, "reach")? */

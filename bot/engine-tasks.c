@@ -1,0 +1,359 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* Work for the queue, and what earlier work has measured. */
+#include "bot/engine.h"
+#include "bisect/compare-class.h"
+#include "jobs/job.h"
+
+#include <json-c/json.h>
+
+#define MAX_ATTEMPTS 5
+#define MAX_SPENT 50            /* replicate numbers that may be skipped over */
+
+/* ---- tasks ---- */
+
+static struct json_object *payload_of(const struct scope *s, const char *commit)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "tree", json_object_new_string(s->tree.name));
+	json_object_object_add(o, "commit", json_object_new_string(commit));
+	json_object_object_add(o, "kconfig", json_object_new_string(s->cmp.kconfig));
+	return o;
+}
+
+/* Adds a task; its payload object is put. Returns 0 when new, 1 when it was there, or negative. */
+static int add_task(struct engine *e, struct db_task *t, struct json_object *payload, const int64_t *needs, int64_t *ret_id)
+{
+	int r;
+
+	t->payload = (char *)json_object_to_json_string_ext(payload, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	t->max_attempts = MAX_ATTEMPTS;
+	r = store_task_add(e->store, t, needs, ret_id);
+	json_object_put(payload);
+	return r;
+}
+
+int engine_build_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
+		      int64_t *ret_id)
+{
+	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
+	struct db_task t = {.kind = (char *)"build", .key = key, .priority = priority, .resource = (char *)"build",
+			    .comparison = s->cmp.id, .case_id = case_id};
+
+	return add_task(e, &t, payload_of(s, commit), NULL, ret_id);
+}
+
+/* The first replicate number not used yet. */
+static int next_replicate(struct engine *e, const struct scope *s, const char *commit, int64_t *ret)
+{
+	struct db_build b = {0};
+	struct db_run *runs = NULL;
+	size_t n = 0;
+	int64_t next = 1;
+	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
+
+	if (r == -ENOENT) {
+		*ret = 1;
+		return 0;
+	}
+	if (r >= 0)
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		next = MAX(next, runs[i].replicate + 1);
+	if (r >= 0)
+		*ret = next;
+	DB_LIST_RELEASE(runs, n, db_run_release);
+	db_build_release(&b);
+	return MIN(r, 0);
+}
+
+/* needs: the builds to wait for, its own among them, 0-terminated; NULL: its own. */
+static int run_task(struct engine *e, const struct scope *s, const char *commit, int64_t replicate, int priority,
+		    int64_t case_id, const int64_t *needs)
+{
+	_cleanup_free_ char *key = xasprintf("run:%s:%s:%s:%s:%s:%" PRId64, s->tree.name, commit, s->cmp.kconfig, s->job.id,
+					     s->machine.tbox_group, replicate);
+	_cleanup_free_ char *resource = xasprintf("machine:%s", s->machine.name);
+	struct json_object *p;
+	struct db_task t = {.kind = (char *)"run", .key = key, .priority = priority, .resource = resource,
+			    .comparison = s->cmp.id, .case_id = case_id}, old = {0};
+	int64_t build, id;
+	int r = engine_build_task(e, s, commit, priority, case_id, &build);
+
+	if (r < 0)
+		return r;
+	if (store_task_by_key(e->store, key, &old) >= 0) { /* given up without a result: this number is spent */
+		bool spent = streq(old.state, "failed") || streq(old.state, "cancelled");
+
+		db_task_release(&old);
+		if (spent)
+			return 1;
+	}
+	p = payload_of(s, commit);
+	json_object_object_add(p, "job", json_object_new_string(s->job.id));
+	json_object_object_add(p, "machine", json_object_new_string(s->machine.name));
+	json_object_object_add(p, "replicate", json_object_new_int64(replicate));
+	return add_task(e, &t, p, needs ? needs : (const int64_t[]){build, 0}, &id);
+}
+
+char *engine_profile_key(const struct scope *s, const char *commit)
+{
+	return xasprintf("profile:%s:%s:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch, s->job.id,
+			 s->machine.tbox_group);
+}
+
+int engine_profile_task(struct engine *e, const struct scope *s, const char *base, const char *commit, const char *key, int priority,
+			int64_t case_id)
+{
+	_cleanup_free_ char *usual = engine_profile_key(s, commit);
+	_cleanup_free_ char *resource = xasprintf("machine:%s", s->machine.name);
+	struct db_task t = {.kind = (char *)"run", .key = key ? (char *)key : usual, .priority = priority, .resource = resource,
+			    .comparison = s->cmp.id, .case_id = case_id};
+	struct json_object *p;
+	int64_t build, id;
+	int r = engine_build_task(e, s, commit, priority, case_id, &build);
+
+	if (r < 0)
+		return r;
+	p = payload_of(s, commit);
+	json_object_object_add(p, "job", json_object_new_string(s->job.id));
+	json_object_object_add(p, "machine", json_object_new_string(s->machine.name));
+	json_object_object_add(p, "replicate", json_object_new_int64(0));
+	json_object_object_add(p, "profile", json_object_new_boolean(true));
+	if (base)
+		json_object_object_add(p, "base", json_object_new_string(base));
+	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
+}
+
+int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit, int n, int priority, int64_t case_id)
+{
+	int64_t first = 0;
+	int r = next_replicate(e, s, commit, &first), added = 0;
+
+	for (int tries = 0; r >= 0 && added < n && tries < n + MAX_SPENT; tries++) {
+		r = run_task(e, s, commit, first++, priority, case_id, NULL);
+		added += r == 0;
+	}
+	return r < 0 ? r : added;
+}
+
+/* The next free number of the canary. */
+static int canary_run(struct engine *e, const struct canary *k, int64_t *next, int priority, int64_t case_id)
+{
+	int r = 1;
+
+	for (int tries = 0; r == 1 && tries < MAX_SPENT; tries++)
+		r = run_task(e, &k->scope, k->commit, (*next)++, priority, case_id, NULL);
+	return MIN(r, 0);
+}
+
+/* How runs alternate: forth and back, so that what drifts with time hits all alike: A B C C B A A B C. */
+struct turns {
+	const struct engine_point *p; size_t n_points;
+	bool back;                      /* the first round goes back */
+	const struct canary *canary;    /* runs after each round; NULL: none */
+	int n, priority;
+	int64_t case_id;
+	const int64_t *needs;
+};
+
+static int turns(struct engine *e, const struct turns *t)
+{
+	_cleanup_free_ int64_t *next = xcalloc(t->n_points, sizeof(*next));
+	int64_t canary = 0;
+	int total = (int)t->n_points * t->n, added = 0, r = 0;
+
+	for (size_t k = 0; r >= 0 && k < t->n_points; k++)
+		r = next_replicate(e, t->p[k].s, t->p[k].commit, &next[k]);
+	if (r >= 0 && t->canary)
+		r = next_replicate(e, &t->canary->scope, t->canary->commit, &canary);
+	for (int tries = 0; r >= 0 && added < total && tries < total + MAX_SPENT; tries++) {
+		size_t round = added / t->n_points, i = added % t->n_points;
+		size_t k = (round + t->back) % 2 ? t->n_points - 1 - i : i;
+
+		r = run_task(e, t->p[k].s, t->p[k].commit, next[k]++, t->priority, t->case_id, t->needs);
+		added += r == 0;
+		if (r == 0 && i == t->n_points - 1 && t->canary)
+			r = canary_run(e, t->canary, &canary, t->priority, t->case_id);
+	}
+	return r < 0 ? r : added;
+}
+
+int engine_pair_tasks(struct engine *e, const struct scope *s, const char *a, const char *b, int n, int priority,
+		      int64_t case_id)
+{
+	struct canary k = {0};
+	struct turns t = {.p = (const struct engine_point[]){{s, a}, {s, b}}, .n_points = 2, .n = n, .priority = priority,
+			  .case_id = case_id};
+	int64_t next = 1;
+	int r = next_replicate(e, s, a, &next);
+
+	if (r >= 0)
+		r = engine_canary(e, s, a, b, priority, case_id, &k);
+	t.canary = k.on ? &k : NULL;
+	t.back = next % 2 == 0; /* A B B A goes on where the last call stopped */
+	if (r >= 0)
+		r = turns(e, &t);
+	canary_release(&k);
+	return r;
+}
+
+int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority)
+{
+	_cleanup_free_ int64_t *builds = xcalloc(n_points + 1, sizeof(*builds));
+	size_t n_builds = 0;
+	int r = 0;
+
+	for (size_t k = 0; r >= 0 && k < n_points; k++) {
+		int64_t id;
+		bool known = false;
+
+		r = engine_build_task(e, p[k].s, p[k].commit, priority, 0, &id);
+		for (size_t i = 0; i < n_builds; i++)
+			known |= builds[i] == id;
+		if (r >= 0 && !known)
+			builds[n_builds++] = id;
+	}
+	return r < 0 ? r : turns(e, &(const struct turns){.p = p, .n_points = n_points, .n = n, .priority = priority,
+							   .needs = builds});
+}
+
+/* ---- values ---- */
+
+void boots_release(struct boots *b)
+{
+	free(b->value);
+	free(b->when);
+	*b = (struct boots){0};
+}
+
+int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, usec_t since,
+		 struct boots *ret)
+{
+	struct db_build b = {0};
+	struct sample x = {0};
+	struct boots out = {0};
+	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
+
+	if (r >= 0)
+		r = store_sample(e->store, b.id, s->job.id, s->machine.tbox_group, metric, &x);
+	db_build_release(&b);
+	if (r == -ENOENT) { /* not built: no boots */
+		*ret = out;
+		return 0;
+	}
+	if (r < 0)
+		return r;
+	out.value = xcalloc(x.n, sizeof(double));
+	out.when = xcalloc(x.n, sizeof(double));
+	for (size_t i = 0; i < x.n; i++) {
+		size_t runs = 0;
+		double sum = 0;
+		bool first = true;
+
+		for (size_t j = 0; j < i && first; j++)
+			first = !streq(x.boot[j], x.boot[i]);
+		if (!first || x.time[i] < since)
+			continue;
+		for (size_t j = i; j < x.n; j++)
+			if (streq(x.boot[j], x.boot[i])) {
+				sum += x.value[j];
+				runs++;
+			}
+		out.value[out.n] = sum / runs;
+		out.when[out.n++] = x.time[i] / 1e6;
+	}
+	sample_release(&x);
+	*ret = out;
+	return 0;
+}
+
+int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,
+		    char **ret_cause)
+{
+	struct db_build b = {0};
+	struct db_run *runs = NULL;
+	size_t n = 0, bad = 0, good = 0;
+	char *cause = NULL;
+	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
+
+	if (r >= 0)
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		if (streq(runs[i].verdict, "ok")) {
+			good++;
+		} else if (!streq(runs[i].verdict, "infra")) {
+			bad++;
+			free(cause);
+			cause = xasprintf("%s: %s", runs[i].verdict, runs[i].cause ? runs[i].cause : "no cause known");
+		}
+	}
+	DB_LIST_RELEASE(runs, n, db_run_release);
+	db_build_release(&b);
+	if (r < 0 && r != -ENOENT) {
+		free(cause);
+		return r;
+	}
+	*ret_bad = bad;
+	*ret_ok = good;
+	if (ret_cause)
+		*ret_cause = cause;
+	else
+		free(cause);
+	return 0;
+}
+
+/* Pooled relative spread of the boots within the builds of the tree (one-way analysis of variance). */
+static int known_spread(struct engine *e, const struct scope *s, const char *metric, double *ret_sd, double *ret_df)
+{
+	struct db_build *b = NULL;
+	size_t n = 0;
+	double ss = 0, df = 0;
+	int r = store_builds(e->store, s->tree.id, s->cmp.kconfig, &b, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct boots x = {0};
+		double mean = 0;
+
+		if (!streq(b[i].state, "ok") || streq(b[i].commit, s->cmp.base) || streq(b[i].commit, s->cmp.head) ||
+		    engine_boots(e, s, b[i].commit, metric, 0, &x) < 0)
+			continue;
+		for (size_t k = 0; k < x.n; k++)
+			mean += x.value[k] / x.n;
+		for (size_t k = 0; k < x.n && x.n > 1 && mean != 0; k++)
+			ss += (x.value[k] / mean - 1) * (x.value[k] / mean - 1);
+		df += x.n > 1 ? x.n - 1 : 0;
+		boots_release(&x);
+	}
+	DB_LIST_RELEASE(b, n, db_build_release);
+	if (r < 0)
+		return r;
+	*ret_sd = df > 0 ? sqrt(ss / df) : 0;
+	*ret_df = df;
+	return 0;
+}
+
+int engine_verdict_config(struct engine *e, const struct scope *s, const char *metric, struct verdict_config *ret)
+{
+	struct job j = {0};
+	bool exact = engine_deterministic(s);
+	double rule = effect_rules_find(&e->cfg->min_effects, metric);
+	struct verdict_config c = {.alpha = e->cfg->alpha, .min_effect = e->cfg->min_effect, .min_boots = e->cfg->min_boots,
+				   .max_boots = e->cfg->max_boots, .sigma_floor = exact ? 2e-5 : 0};
+	int r = job_from_canonical(s->job.name, s->job.canonical, &j);
+
+	if (r < 0)
+		return r;
+	if (isfinite(rule) && !metric_is_points(metric)) /* said for this metric: it holds as it is, on every machine */
+		c.min_effect = rule;
+	else if (!exact) /* a job's own threshold is for the noise of real machines */
+		c.min_effect = MAX(c.min_effect, job_kpi_threshold(&j, metric));
+	if (exact && c.min_boots > 2)
+		c.min_boots = 2;
+	job_release(&j);
+	r = known_spread(e, s, metric, &c.prior_sd, &c.prior_df);
+	if (r < 0)
+		return r;
+	*ret = c;
+	return 0;
+}
