@@ -93,10 +93,11 @@ static void note_error(struct output *o, const char *line)
 	}
 }
 
-/* Line k ends k seconds after the start. Those in which the measured part begins and ends are not of it. */
+/* Line k ends k seconds after the start. Those in which the measured part begins and ends are not of it. When it started is
+ * known to some tenths of a second only: it was looked for five times a second. */
 static void set_window(struct output *o)
 {
-	double from = ceil(o->begin - o->attached_at), to = floor(o->end - o->attached_at);
+	double from = ceil(o->begin - o->attached_at + 0.5), to = floor(o->end - o->attached_at - 0.2);
 
 	if (!(from >= 0 && from < MAX_RATES) || o->x.seen) /* run.sh tells the times first */
 		return;

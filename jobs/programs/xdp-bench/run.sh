@@ -447,9 +447,9 @@ program_run() {
 	xdp_counters
 	xdp_cpu_times
 	# 1.3 prints nothing before its end: which lines are of the measured part is told by the time since its start. It takes
-	# a second more until so many whole ones have passed.
+	# two seconds more until so many whole ones have surely passed.
 	xdp_begin=$(xdp_uptime)
-	timed sleep "$((seconds + 1))"
+	timed sleep "$((seconds + 2))"
 	echo "# times: attached ${xdp_attached_at:-0} begin $xdp_begin end $(xdp_uptime)"
 	echo "# ---- after"
 	xdp_cpu_times
@@ -473,7 +473,7 @@ program_kpis() {
 	[ "$role" != generator ] || return 0
 	awk -v mode="$mode" -v want="$(to_seconds "$runtime")" -v skip="$(to_seconds "$warmup")" '
 		function number(s) { gsub(/,/, "", s); return s + 0 }
-		/^# times: / { skip = $6 - $4; skip = skip > int(skip) ? int(skip) + 1 : int(skip); last = int($8 - $4) - skip; if (last < want) want = last }
+		/^# times: / { skip = $6 - $4 + 0.5; skip = skip > int(skip) ? int(skip) + 1 : int(skip); last = int($8 - $4 - 0.2) - skip; if (last < want) want = last }
 		/^# exit status: / { status = $4 }
 		/^# ---- / { section = $3; next }
 		section != "stdout" { next }
