@@ -102,8 +102,10 @@ static void add_yes(const struct touched *t, const struct sum *s, double operati
 		buf_adds(out, "; never executed: ");
 		add_names(t, s, P_NOT, false, operations, out);
 	}
-	if (s->n[P_OPEN])
-		buf_addf(out, "; %zu cannot be told", s->n[P_OPEN]);
+	if (s->n[P_OPEN]) {
+		buf_adds(out, "; cannot be told: ");
+		add_names(t, s, P_OPEN, true, operations, out);
+	}
 	if (t->cut)
 		buf_addf(out, "; of a larger change, the rest of which was not looked at");
 }

@@ -365,6 +365,8 @@ void reach_text(const struct reach *r, double operations, struct buf *out)
 	}
 	if (r->kind == REACH_RAN && r->namesakes > 1)
 		buf_addf(out, ", together with %zu other%s of that name", r->namesakes - 1, r->namesakes == 2 ? "" : "s");
+	if (r->kind == REACH_RAN && r->lines && !r->lines_ran)
+		buf_addf(out, ", but none of its %zu changed line%s is known to have run", r->lines, r->lines == 1 ? "" : "s");
 	if (r->lines_ran)
 		buf_addf(out, "; %zu of %zu changed lines executed", r->lines_ran, r->lines);
 }

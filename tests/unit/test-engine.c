@@ -395,10 +395,13 @@ static void test_untrusted(void)
 
 int main(void)
 {
+	_cleanup_free_ char *state = NULL;
+
 	setenv("GIT_CONFIG_GLOBAL", "/dev/null", 1);
 	if (!mkdtemp(dir))
 		return 1;
-	setenv("KPERFBOT_STATE", xasprintf("%s/state", dir), 1);
+	state = xasprintf("%s/state", dir);
+	setenv("KPERFBOT_STATE", state, 1);
 	make_tree();
 	test_reached();
 	test_not_reached();

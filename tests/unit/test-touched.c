@@ -129,7 +129,8 @@ static void with_lines(const struct touched *t)
 	static const char map[] = "ffffffff81000000 T entry\n";
 	struct profile p = {0};
 	_cleanup_(symbols_release) struct symbols s = {0};
-	const char *const want[][2] = {{"helper", "inlined, 5 instructions per operation; 1 of 1 changed lines executed"},
+	const char *const want[][2] = {{"entry", "entered 3 times per operation, but none of its 1 changed line is known to have run"},
+				       {"helper", "inlined, 5 instructions per operation; 1 of 1 changed lines executed"},
 				       {"gone", "never executed"}};
 
 	symbols_parse(map, strlen(map), &s);
