@@ -48,9 +48,6 @@ static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int
 	syscall(SYS_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */);
 	if (s->cwd && chdir(s->cwd) < 0)
 		goto fail;
-	set_limit(RLIMIT_AS, s->limit_as);
-	set_limit(RLIMIT_FSIZE, s->limit_fsize);
-	set_limit(RLIMIT_NPROC, s->limit_nproc);
 	if (s->env_clear) {
 		static char *minimal[4];
 		const char *path = getenv("PATH"), *home = getenv("HOME");
@@ -62,6 +59,9 @@ static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int
 	}
 	for (const char *const *e2 = s->env_add; e2 && *e2; e2++)
 		putenv(xstrdup(*e2));
+	set_limit(RLIMIT_AS, s->limit_as); /* last: a sanitizer's own memory may be above it already */
+	set_limit(RLIMIT_FSIZE, s->limit_fsize);
+	set_limit(RLIMIT_NPROC, s->limit_nproc);
 	execvp(s->argv[0], (char *const *)s->argv);
 fail:
 	e = errno;
