@@ -16,6 +16,7 @@ static int make(const char *counts, const char *image, const struct metric_set *
 	_cleanup_free_ char *map = symbols_path(image), *debug = debug_path(image);
 	_cleanup_(counts_release) struct counts c = {0};
 	_cleanup_(symbols_release) struct symbols sym = {0};
+	const struct metric_value *per_op;
 	int r = counts_read_file(counts, &c);
 
 	if (r >= 0)
@@ -27,6 +28,9 @@ static int make(const char *counts, const char *image, const struct metric_set *
 	if (r < 0)
 		return r;
 	ret->operations = profile_operations(values);
+	per_op = metric_set_get(values, "icount.instructions_per_op");
+	if (ret->operations <= 0 && per_op && per_op->value > 0) /* a rate is all that xdp-bench knows: then by what each takes */
+		ret->operations = ret->insns / per_op->value;
 	return profile_write(ret, out);
 }
 
