@@ -97,7 +97,7 @@ DEPS_BUILD := gcc make pkg-config libgit2-dev libcurl4-openssl-dev libsqlite3-de
 	r-mathlib libzstd-dev libsmartcols-dev libssl-dev
 DEPS_RUN := git qemu-system-x86 stress-ng linux-perf ccache bubblewrap busybox-static iproute2 ethtool time zstd lz4 cpio xz-utils \
 	flex bison bc libelf-dev linux-source-6.1 perl patch kmod procps pahole xdp-tools sockperf
-DEPS_TEST := iperf3 qperf python3 python3-aiosmtpd python3-scipy sqlite3 shellcheck openssl
+DEPS_TEST := iperf3 qperf python3 python3-aiosmtpd python3-scipy sqlite3 shellcheck openssl mmdebstrap e2fsprogs
 
 deps:
 	@tools/install-packages $(DEPS_BUILD) $(DEPS_RUN)
