@@ -16,7 +16,7 @@
 #define MAX_TASKS 60
 #define SAMPLE "tests/fixtures/xdp-bench/131-drop-e-i1.txt"     /* after 4 intervals: 43591, 44450, 37941 pkt/s */
 
-static char dir[] = "/tmp/kperfbot-engine-XXXXXX", *oid[2];
+static char dir[] = "/tmp/kperfbot-engine-XXXXXX", *oid[2], *older;
 
 /* What a run of a side gives. */
 struct side {
@@ -31,6 +31,9 @@ struct world {
 	struct engine e;
 	struct side side[2];
 	const char *ran;        /* function that the head's profile has; NULL: counting fails */
+	const char *means;      /* NULL: plugin */
+	const char *base;       /* NULL: oid[0] */
+	char *since;            /* what the last profile's task was to watch */
 	int64_t cmp;
 	int runs[2], profiles;
 };
@@ -69,6 +72,7 @@ static void make_tree(void)
 {
 	write_file("up/README", "x\n");
 	git(ARGV("init", "-q", "-b", "main"), NULL);
+	older = commit("int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a - 1;\n}\n");
 	oid[0] = commit("int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
 	oid[1] = commit("int xdp_do_redirect(int a)\n{\n\treturn a + 1;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
 	git(ARGV("clone", "-q", "--bare", ".", "../state/trees/net.git"), NULL);
@@ -86,12 +90,12 @@ static void ask(struct world *w)
 	struct db_tree tree = {0};
 	struct tree_config t = {0};
 
-	if (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0 || config_to_store(&w->cfg, w->s) < 0 ||
+	if ((!w->s && (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0)) || config_to_store(&w->cfg, w->s) < 0 ||
 	    job_load("drop", etc, NULL, &jobs) < 0 || job_to_db(&jobs.v[0], &row) < 0 || store_tree_get(w->s, "net", &tree) < 0 ||
 	    tree_config_from_db(&tree, &t) < 0)
 		printf("Bail out! %s\n", err_msg());
 	w->e = (struct engine){.store = w->s, .cfg = &w->cfg};
-	is_int(engine_ask(&w->e, &tree, &t, "main", oid[0], oid[1], &row, "qemu", &w->cmp), 0, "a question");
+	is_int(engine_ask(&w->e, &tree, &t, "main", w->base ? w->base : oid[0], oid[1], &row, "qemu", &w->cmp), 0, "a question");
 	tree_config_release(&t);
 	db_tree_release(&tree);
 	db_job_release(&row);
@@ -100,6 +104,7 @@ static void ask(struct world *w)
 
 static void world_release(struct world *w)
 {
+	free(w->since);
 	engine_release(&w->e);
 	config_release(&w->cfg);
 	store_close(w->s);
@@ -198,14 +203,17 @@ static int do_run(struct world *w, struct json_object *o, const struct db_build 
 	return r;
 }
 
-static int do_profile(struct world *w, const struct db_build *b, const struct db_job *j)
+static int do_profile(struct world *w, struct json_object *o, const struct db_build *b, const struct db_job *j)
 {
 	struct db_machine m = {0};
 	int r = store_machine_get(w->s, "qemu", &m);
-	const struct db_profile p = {.build = b->id, .job = j->id, .tbox_group = m.tbox_group, .operations = 1000, .instructions = 1};
+	const struct db_profile p = {.build = b->id, .job = j->id, .tbox_group = m.tbox_group, .operations = 1000, .instructions = 1,
+				     .means = (char *)w->means};
 	const struct db_reach reach = {(char *)w->ran, 3000, 90000};
 
 	w->profiles++;
+	free(w->since);
+	w->since = xstrdup(text_of(o, "base"));
 	if (r >= 0)
 		r = w->ran ? store_profile_put(w->s, &p, &reach, 1, NULL) : err_set(-ENODATA, "no profile here");
 	db_machine_release(&m);
@@ -230,7 +238,7 @@ static bool work_one(struct world *w, const char *resource)
 		if (r >= 0)
 			r = store_job_get(w->s, text_of(o, "job"), &j);
 		if (r >= 0)
-			r = json_object_object_get_ex(o, "profile", &profile) ? do_profile(w, &b, &j) : do_run(w, o, &b, &j);
+			r = json_object_object_get_ex(o, "profile", &profile) ? do_profile(w, o, &b, &j) : do_run(w, o, &b, &j);
 	}
 	(void)store_task_end(w->s, t.id, r >= 0, 0, r < 0 ? err_msg() : "done");
 	db_job_release(&j);
@@ -358,6 +366,28 @@ static void test_switched_off(void)
 	db_comparison_release(&c);
 }
 
+/* Where functions are watched one by one, another base is another question; the same one is not asked twice. */
+static void test_watched(void)
+{
+	WORLD w = {.side = {fast, fast}, .ran = "xdp_do_redirect", .means = "ftrace"};
+	struct db_comparison c = {0}, d = {0};
+
+	answer(&w, "same", &c);
+	is_reach(&w, "pass", "watched by ftrace's function profiler");
+	is_str(w.since, oid[0], "to watch what changed since the base");
+	w.base = older;
+	w.ran = "bpf_prog_run_xdp";
+	answer(&w, "same", &d);
+	is_int(w.profiles, 2, "another base: one more boot");
+	is_str(w.since, older, "that watches what changed since that one");
+	db_comparison_release(&d);
+	d = (struct db_comparison){0};
+	answer(&w, "same", &d);
+	is_int(w.profiles, 2, "asked again: none");
+	db_comparison_release(&c);
+	db_comparison_release(&d);
+}
+
 /* 28 Mb/s carry 41,666 packets of 64 bytes a second; the sample received 41,994 on average. */
 static void test_capped(void)
 {
@@ -408,10 +438,12 @@ int main(void)
 	test_different_not_reached();
 	test_not_counted();
 	test_switched_off();
+	test_watched();
 	test_capped();
 	test_untrusted();
 	fs_rm_rf(dir);
 	free(oid[0]);
 	free(oid[1]);
+	free(older);
 	return tap_done();
 }
