@@ -152,6 +152,20 @@ static void add_symbols(const struct symbols *s, const char *name, struct strv *
 			strv_add(ret, found.v[i]);
 }
 
+/* The callers of an inlined function; of those that are inlined too, theirs. */
+static void add_callers(const struct touched_file *in, const struct strv *callers, const struct symbols *s, int depth, struct strv *ret)
+{
+	for (size_t i = 0; i < callers->n; i++) {
+		if (symbols_counted_as(s, callers->v[i])) {
+			add_symbols(s, callers->v[i], ret);
+			continue;
+		}
+		for (size_t k = 0; depth > 1 && k < in->functions.n; k++)
+			if (streq(in->functions.v[k], callers->v[i]))
+				add_callers(in, &in->callers[k], s, depth - 1, ret);
+	}
+}
+
 void touched_symbols(const struct touched *t, const struct symbols *s, struct strv *ret)
 {
 	for (size_t i = 0; i < t->n; i++) {
@@ -163,7 +177,7 @@ void touched_symbols(const struct touched *t, const struct symbols *s, struct st
 			add_symbols(s, entry, ret);
 		}
 		add_symbols(s, f->name, ret);
-		for (size_t k = 0; k < f->callers.n && !symbols_of(s, f->name, NULL); k++)
-			add_symbols(s, f->callers.v[k], ret);
+		if (!symbols_of(s, f->name, NULL))
+			add_callers(f->in, &f->callers, s, INLINE_DEPTH, ret);
 	}
 }

@@ -13,6 +13,10 @@ void touched_release(struct touched *t)
 		strv_release(&t->v[i].callers);
 	}
 	for (size_t i = 0; i < t->n_in; i++) {
+		for (size_t k = 0; k < t->in[i]->functions.n; k++)
+			strv_release(&t->in[i]->callers[k]);
+		free(t->in[i]->callers);
+		free(t->in[i]->noted);
 		free(t->in[i]->path);
 		strv_release(&t->in[i]->functions);
 		free(t->in[i]);
@@ -86,10 +90,12 @@ static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 }
 
 /* The file's own entry, with its functions as they are after the change, or before it where the file has gone. */
-static const struct touched_file *this_file(struct walk *w)
+static const struct side *newest(const struct walk *w) { return &w->side[w->side[1].blob ? 1 : 0]; }
+
+static struct touched_file *this_file(struct walk *w)
 {
 	struct touched *t = &w->out;
-	const struct cfuncs *f = &w->side[w->side[1].blob ? 1 : 0].f;
+	const struct cfuncs *f = &newest(w)->f;
 	struct touched_file *in;
 
 	if (t->n_in && streq(t->in[t->n_in - 1]->path, w->file))
@@ -98,12 +104,42 @@ static const struct touched_file *this_file(struct walk *w)
 	in->path = xstrdup(w->file);
 	for (size_t i = 0; i < f->n; i++)
 		strv_add(&in->functions, f->v[i].name);
+	in->callers = xcalloc(f->n + 1, sizeof(*in->callers));
+	in->noted = xcalloc(f->n + 1, sizeof(*in->noted));
 	GROW(t->in, t->n_in, t->cap_in);
 	t->in[t->n_in++] = in;
 	return in;
 }
 
 static const char *text_of(const struct side *s) { return git_blob_rawcontent(s->blob); }
+
+static size_t place_of(const struct touched_file *in, const char *name)
+{
+	size_t i = 0;
+
+	while (i < in->functions.n && !streq(in->functions.v[i], name))
+		i++;
+	return i;
+}
+
+/* Who calls these, in their file: a caller may have been inlined itself. */
+static void note_callers(struct walk *w, struct touched_file *in, const struct strv *names, int depth)
+{
+	const struct side *s = newest(w);
+
+	for (size_t i = 0; i < names->n; i++) {
+		size_t at = place_of(in, names->v[i]);
+
+		if (at == in->functions.n || in->noted[at])
+			continue;
+		in->noted[at] = true;
+		for (size_t k = 0; k < s->f.n; k++)
+			if (k != at && cfunc_calls(&s->f.v[k], text_of(s), names->v[i]))
+				strv_add(&in->callers[at], s->f.v[k].name);
+		if (depth > 1)
+			note_callers(w, in, &in->callers[at], depth - 1);
+	}
+}
 
 static struct touched_fn *known(const struct touched *t, const char *file, const char *name)
 {
@@ -116,16 +152,18 @@ static struct touched_fn *known(const struct touched *t, const char *file, const
 static struct touched_fn *add_function(struct walk *w, const struct side *s, const struct cfunc *f)
 {
 	struct touched_fn t = {.is_static = f->is_static, .is_inline = f->is_inline}, *old = known(&w->out, w->file, f->name);
+	struct touched_file *in;
 
 	if (old)
 		return old;
 	t.name = xstrdup(f->name);
-	t.in = this_file(w);
-	t.file = t.in->path;
+	t.in = in = this_file(w);
+	t.file = in->path;
 	/* callers as they are after the commit, or before it where the function has gone */
 	for (size_t i = 0; i < s->f.n; i++)
 		if (!streq(s->f.v[i].name, f->name) && cfunc_calls(&s->f.v[i], text_of(s), f->name))
 			strv_add(&t.callers, s->f.v[i].name);
+	note_callers(w, in, &t.callers, INLINE_DEPTH);
 	GROW(w->out.v, w->out.n, w->out.cap);
 	w->out.v[w->out.n++] = t;
 	return &w->out.v[w->out.n - 1];
@@ -261,24 +299,38 @@ static void reach_lines(const struct touched_fn *f, const struct profile *p, str
 }
 
 /* By its callers, where nothing better is known. */
+struct climb { const struct touched_file *in; const struct symbols *s; reach_lookup lookup; void *arg; struct reach *r;
+	       size_t known; bool open; };
+
+/* The callers, and those of callers that were inlined themselves. */
+static void climb(struct climb *c, const struct strv *callers, int depth)
+{
+	for (size_t i = 0; i < callers->n; i++) {
+		const char *name = callers->v[i], *counted = symbols_counted_as(c->s, name);
+		size_t at = place_of(c->in, name);
+		uint64_t n = 0;
+		int ran = counted ? c->lookup(c->arg, counted, &n) : -1;
+
+		c->known += ran >= 0;
+		if (ran > 0 && !strv_has(&c->r->through, name)) {
+			strv_add(&c->r->through, name);
+			c->r->entries += n;
+		}
+		if (!counted && depth > 1 && at < c->in->functions.n && c->in->callers[at].n)
+			climb(c, &c->in->callers[at], depth - 1);
+		else if (ran < 0)
+			c->open = true;
+	}
+}
+
 static void reach_by_callers(const struct touched_fn *f, const struct symbols *s, reach_lookup lookup, void *arg, struct reach *r)
 {
-	size_t known_callers = 0;
+	struct climb c = {f->in, s, lookup, arg, r, 0, false};
 
-	for (size_t i = 0; i < f->callers.n; i++) {
-		const char *counted = symbols_counted_as(s, f->callers.v[i]);
-		uint64_t n = 0;
-		int ran = counted ? lookup(arg, counted, &n) : -1;
-
-		known_callers += ran >= 0;
-		if (ran > 0) {
-			strv_add(&r->through, f->callers.v[i]);
-			r->entries += n;
-		}
-	}
+	climb(&c, &f->callers, INLINE_DEPTH);
 	if (r->through.n)
 		r->kind = REACH_THROUGH;
-	else if (known_callers && known_callers == f->callers.n && !endswith(f->file, ".h"))
+	else if (c.known && !c.open && !endswith(f->file, ".h"))
 		r->kind = REACH_NOT_CALLED;
 }
 

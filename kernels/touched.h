@@ -7,9 +7,12 @@
 #define KPB_KERNELS_TOUCHED_H
 #include "kernels/profile.h"
 
+#define INLINE_DEPTH 3          /* a function inlined into one that is inlined into one that is inlined */
 #define TOUCHED_MAX 400         /* functions: of a larger change the rest is not looked at */
 
-struct touched_file { char *path; struct strv functions; };     /* those defined there, after the change */
+/* The functions defined there, after the change. callers[i] of functions.v[i], where noted[i]: only of those by which a changed
+ * function may have been inlined. */
+struct touched_file { char *path; struct strv functions; struct strv *callers; bool *noted; };
 struct touched_fn {
 	char *name, *file;              /* file: its touched_file's path */
 	const struct touched_file *in;

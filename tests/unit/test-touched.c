@@ -209,6 +209,14 @@ static const struct { const char *before, *after, *header; const char *ran[4]; i
 	/* the caller did not run, so neither did what is inlined there */
 	{"static int i(void)\n{\n\treturn 1;\n}\nint f(void)\n{\n\treturn i();\n}\n", "static int i(void)\n{\n\treturn 2;\n}\nint f(void)\n{\n\treturn i();\n}\n",
 	 NULL, {"g"}, {30}, REACH_NO, "this benchmark never executes i: its numbers say nothing about this change"},
+	/* inlined into an inlined one */
+	{"static int i(void)\n{\n\treturn 1;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
+	 "static int i(void)\n{\n\treturn 2;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
+	 NULL, {"f"}, {30}, REACH_OPEN,
+	 "none of the 1 changed functions is known to have run; cannot be told: i (inlined, in f, entered 3 times per operation)"},
+	{"static int i(void)\n{\n\treturn 1;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
+	 "static int i(void)\n{\n\treturn 2;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
+	 NULL, {"g"}, {30}, REACH_NO, "this benchmark never executes i: its numbers say nothing about this change"},
 	/* nobody watched it */
 	{"int f(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\n", NULL, {"f"}, {-1}, REACH_OPEN,
 	 "none of the 1 changed functions is known to have run; cannot be told: f (not known: nobody watched it)"},
