@@ -1,9 +1,11 @@
 #!/bin/bash
 # Which functions a job runs, where nobody can count from outside: watched by the kernel itself, by ftrace's function profiler
-# and by kprobes, in a boot made for that. The kernel must have them: KPB_TEST_TRACE_KERNEL (a vm-net bzImage, or Debian's).
+# and by kprobes, in a boot made for that. The kernel must have them: KPB_TEST_TRACE_KERNEL (a vm-net bzImage, or Debian's), or a
+# vm-net build that another test has left in the cache.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
-kernel=${KPB_TEST_TRACE_KERNEL:-${KPB_TEST_CACHE:-/nonexistent}/vm-net/bzImage}
+built=$(grep -ls '^CONFIG_FUNCTION_PROFILER=y' "${KPB_TEST_CACHE:-build/test-kernel}"/cache/builds/*/config | head -n 1)
+kernel=${KPB_TEST_TRACE_KERNEL:-${built:+${built%/*}/bzImage}}
 for p in qemu-system-x86_64 busybox sqlite3 git; do command -v "$p" >/dev/null || skip_all "no $p"; done
 [ -f "$kernel" ] || skip_all "no kernel with ftrace: set KPB_TEST_TRACE_KERNEL to one"
 export KPERFBOT_STATE=$dir/state
