@@ -5,7 +5,7 @@
  * A value's time is its place in the order of all boots, from -1/2 to 1/2: gaps in the clock, when another job had the
  * machine, are no drift. Boots of one commit at different times show a slope whoever is guilty; that is what the ends are
  * booted again for. Bayes factor of "there is a slope" as for a t test, with a normal prior of DRIFT_SCALE sigma over the
- * whole search (Gönen, Johnson, Lu, Westfall 2005). Where it is not negligible the likelihood is the mean over slopes: none,
+ * whole search (Gönen, Johnson, Lu, Westfall 2005). Where the odds are worth it the likelihood is the mean over slopes: none,
  * and a few around the one seen (trapezoid rule). With none only the plain model is left, and costs nothing more.
  */
 #include <Rmath.h>
@@ -13,7 +13,7 @@
 
 #define DRIFT_PRIOR 0.1
 #define DRIFT_SCALE 1.5         /* sigma from the first boot to the last */
-#define DRIFT_LEAST 0.1         /* probability below which it is left out: the data speak against it */
+#define DRIFT_ODDS 0.2          /* below it is left out: the data must speak about 2 : 1 for it */
 
 #define DRIFT_NODES 7           /* besides none */
 #define NODE_STEP 0.75          /* standard deviations of the slope: all sites together know it better than each alone */
@@ -53,12 +53,15 @@ static double *boot_times(const struct search *s)
 	return time;
 }
 
-struct fit { double slope, weight; };  /* weight: sum of squared times, each at its site's mean time */
+struct fit { double slope, var; };
 
-/* One step of iteratively reweighted least squares: a level per site, one slope for all. */
+/*
+ * One step of iteratively reweighted least squares: a level per site, one slope for all. Its variance is that of an
+ * M-estimate (Huber 1981, chapter 6), score squared over curvature squared; at least that of plain weighted squares.
+ */
 static struct fit refit(const struct search *s, const double *time, double sigma, const double *level, double slope)
 {
-	double xy = 0, xx = 0;
+	double xy = 0, xx = 0, score = 0, curve = 0;
 	size_t at = 0;
 
 	for (size_t i = 0; i < s->n_sites; at += s->site[i++].n) {
@@ -67,19 +70,24 @@ static struct fit refit(const struct search *s, const double *time, double sigma
 
 		for (int pass = 0; pass < 2; pass++)
 			for (size_t k = 0; k < t->n; k++) {
-				double z = (t->y[k] - level[i] - slope * time[at + k]) / sigma, w = 4 / (3 + z * z);
+				double r = t->y[k] - level[i] - slope * time[at + k], q = 3 + r * r / (sigma * sigma), w = 4 / q, d;
 
 				if (!pass) {
 					sw += w;
 					st += w * time[at + k];
 					sy += w * t->y[k];
-				} else {
-					xx += w * (time[at + k] - st / sw) * (time[at + k] - st / sw);
-					xy += w * (time[at + k] - st / sw) * (t->y[k] - sy / sw);
+					continue;
 				}
+				d = time[at + k] - st / sw;
+				xx += w * d * d;
+				xy += w * d * (t->y[k] - sy / sw);
+				score += w * r * d * w * r * d;
+				curve += 4 * (6 - q) / (q * q) * d * d;
 			}
 	}
-	return (struct fit){xx > 0 ? xy / xx : 0, xx};
+	if (!(xx > 0) || !(curve > 0))
+		return (struct fit){0, INFINITY};
+	return (struct fit){xy / xx, MAX(score / (curve * curve), sigma * sigma / xx)};
 }
 
 static struct fit slope_within(const struct search *s, const double *time, double sigma)
@@ -114,13 +122,13 @@ static void drift_nodes(struct search *s, const double *time, struct drift_node 
 	if (df < 3)
 		return;
 	f = slope_within(s, time, sigma);
-	if (!(f.weight > 0))
+	if (!isfinite(f.var))
 		return;
-	se2 = sigma * sigma / f.weight;
+	se2 = f.var * (double)s->n_obs / df;
 	g = tau * tau / se2;
 	t2 = f.slope * f.slope / se2;
 	odds = DRIFT_PRIOR / (1 - DRIFT_PRIOR) / sqrt(1 + g) * pow((1 + t2 / df) / (1 + t2 / (df * (1 + g))), (df + 1) / 2);
-	if (odds < DRIFT_LEAST)
+	if (odds < DRIFT_ODDS)
 		return;
 	s->drift = odds / (1 + odds);
 	step = NODE_STEP / sqrt(1 / se2 + 1 / (tau * tau));
