@@ -135,7 +135,7 @@ static void against_scipy(void)
 		"sig=np.exp(np.linspace(np.log(.02),np.log(20),40)); mu=np.linspace(0,22,551); h=mu[1]-mu[0]\n"
 		"D=mu[None,:]-mu[:,None]\n"
 		"def lik(ys,s): return np.prod([stats.t.pdf((y-mu)/s,3)/s for y in ys],axis=0) if len(ys) else None\n"
-		"def total(g,b): return sum(lik(g,s)@stats.cauchy.pdf(D,0,s)@lik(b,s)*h*h for s in sig)\n"
+		"def total(g,b): return sum(lik(g,s)@stats.cauchy.pdf(D,0,2**.5*s)@lik(b,s)*h*h for s in sig)\n"
 		"def none(ys): return sum(lik(ys,s).sum()*h for s in sig)\n"
 		"import sys; none0=float(sys.argv[1])\n"
 		"cat=lambda l:[v for r in l for v in r]\n"
