@@ -6,7 +6,7 @@
 #define DRIFT_END_SHARE 0.2     /* more of them should the machine drift: only they tell how much */
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
-#define BUILD_BOOTS 0.8         /* a build is written off over so much of the boots that settle a bit */
+#define BUILD_BOOTS 0.7         /* a build is written off over so much of the boots that settle a bit */
 #define FIRST_BOOTS 2           /* at each end */
 #define OPENING_BOOTS 18         /* at each end before the search leaves them although no effect shows yet */
 #define NONE_PRIOR 0.1          /* a search starts after a change was seen */
