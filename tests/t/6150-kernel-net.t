@@ -1,6 +1,7 @@
 #!/bin/bash
 # The network jobs on a real kernel (vm-net): a slowdown of cpumap is found by xdp-bench-redirect-cpu and not reached by
-# xdp-bench-drop; one of packet steering shows with RPS on and not with RPS off, as a matrix of parameter and patch.
+# xdp-bench-drop; one of packet steering shows with RPS on and not with RPS off, as a matrix of parameter and patch. Leaves its kernel
+# in the cache, for 6210-watch.t.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
