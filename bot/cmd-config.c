@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/verb.h"
 
+#include <json-c/json.h>
+
 extern const struct verb verb_config, verb_man;
 
 static void show_machine(const struct config *c, const struct machine *m)
@@ -32,6 +34,59 @@ static void show(const struct config *c)
 		printf("tree        %s %s%s\n", c->tree[i].name, c->tree[i].url, c->tree[i].enabled ? "" : " (off)");
 }
 
+static struct json_object *machine_json(const struct config *c, const struct machine *m)
+{
+	const struct canary_config *k = config_canary(c, m->name);
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(m->name));
+	json_object_object_add(o, "driver", json_object_new_string(m->driver));
+	json_object_object_add(o, "canary_job", k ? json_object_new_string(k->job) : NULL);
+	json_object_object_add(o, "canary_commit", k ? json_object_new_string(k->commit) : NULL);
+	json_object_object_add(o, "canary_tree", k && k->tree ? json_object_new_string(k->tree) : NULL);
+	return o;
+}
+
+static struct json_object *tree_json(const struct tree_config *t)
+{
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "name", json_object_new_string(t->name));
+	json_object_object_add(o, "url", json_object_new_string(t->url));
+	json_object_object_add(o, "enabled", json_object_new_boolean(t->enabled));
+	return o;
+}
+
+static void show_json(const struct config *c)
+{
+	struct json_object *o = json_object_new_object(), *effects = json_object_new_object(), *machines = json_object_new_array(),
+			   *trees = json_object_new_array();
+
+	for (size_t i = 0; i < c->min_effects.n; i++)
+		json_object_object_add(effects, c->min_effects.v[i].pattern, json_object_new_double(c->min_effects.v[i].value));
+	for (size_t i = 0; i < c->n_machines; i++)
+		json_object_array_add(machines, machine_json(c, &c->machine[i]));
+	for (size_t i = 0; i < c->n_trees; i++)
+		json_object_array_add(trees, tree_json(&c->tree[i]));
+	json_object_object_add(o, "folder", c->dir ? json_object_new_string(c->dir) : NULL);
+	json_object_object_add(o, "state", json_object_new_string(c->state_dir));
+	json_object_object_add(o, "cache", json_object_new_string(c->cache_dir));
+	json_object_object_add(o, "mbox", json_object_new_string(c->mbox));
+	json_object_object_add(o, "alpha", json_object_new_double(c->alpha));
+	json_object_object_add(o, "confidence", json_object_new_double(c->confidence));
+	json_object_object_add(o, "min_effect", json_object_new_double(c->min_effect));
+	json_object_object_add(o, "min_effects", effects);
+	json_object_object_add(o, "min_boots", json_object_new_int64(c->min_boots));
+	json_object_object_add(o, "max_boots", json_object_new_int64(c->max_boots));
+	json_object_object_add(o, "proof_aligned", json_object_new_boolean(c->proof_aligned));
+	json_object_object_add(o, "smtp_url", c->mail_smtp_enabled ? json_object_new_string(c->smtp_url) : NULL);
+	json_object_object_add(o, "mail_allow", json_object_new_int64((int64_t)c->mail_allow.n));
+	json_object_object_add(o, "machines", machines);
+	json_object_object_add(o, "trees", trees);
+	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_put(o);
+}
+
 static int run_config(int argc, char **argv, struct ctx *c)
 {
 	const struct opt opts[] = {OPT_END};
@@ -45,7 +100,7 @@ static int run_config(int argc, char **argv, struct ctx *c)
 	if (r < 0)
 		return verb_fail(c, r);
 	if (streq(argv[0], "show"))
-		show(&c->config);
+		(c->json ? show_json : show)(&c->config);
 	else if (c->json)
 		puts("{\"ok\": true}");
 	else

@@ -18,7 +18,16 @@ static void usage(FILE *out)
 	fputs("\n'kperfbot VERB --help' tells more. Exit codes: 0 done, 1 no or failed, 2 wrong use, 3 not found.\n", out);
 }
 
-static int unknown_verb(const char *name)
+/* Errors before and within the options are JSON, too, wherever --json stands. */
+static bool json_wanted(int argc, char **argv)
+{
+	for (int i = 1; i < argc && strcmp(argv[i], "--"); i++)
+		if (!strcmp(argv[i], "--json"))
+			return true;
+	return false;
+}
+
+static int unknown_verb(const struct ctx *c, const char *name)
 {
 	const char *names[64], *near;
 	size_t n = 0;
@@ -26,7 +35,7 @@ static int unknown_verb(const char *name)
 	for (const struct verb *const *v = verbs; *v && n < ARRAY_SIZE(names); v++)
 		names[n++] = (*v)->name;
 	near = nearest_word(name, names, n);
-	return verb_usage(NULL, "unknown verb '%s'%s%s%s; 'kperfbot --help' lists them", name, near ? ", did you mean '" : "",
+	return verb_usage(c, "unknown verb '%s'%s%s%s; 'kperfbot --help' lists them", name, near ? ", did you mean '" : "",
 			  near ? near : "", near ? "'?" : "");
 }
 
@@ -62,6 +71,7 @@ int main(int argc, char **argv)
 	int i = 1, r;
 
 	setlocale(LC_CTYPE, "C.UTF-8"); /* numbers stay locale-free */
+	c.json = json_wanted(argc, argv);
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {
 			usage(stdout);
@@ -76,7 +86,7 @@ int main(int argc, char **argv)
 		} else if (!strcmp(argv[i], "--state") && i + 1 < argc) {
 			state_dir = argv[++i];
 		} else {
-			return verb_usage(NULL, "unknown option '%s' before the verb; 'kperfbot --help' lists them", argv[i]);
+			return verb_usage(&c, "unknown option '%s' before the verb; 'kperfbot --help' lists them", argv[i]);
 		}
 	}
 	if (i >= argc) {
@@ -87,7 +97,7 @@ int main(int argc, char **argv)
 	c.given_state = state_dir;
 	v = verb_find(argv[i]);
 	if (!v)
-		return unknown_verb(argv[i]);
+		return unknown_verb(&c, argv[i]);
 	r = load_config(&c, v, config_dir, state_dir);
 	if (r == 0)
 		r = v->run(argc - i, argv + i, &c);

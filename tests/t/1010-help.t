@@ -17,6 +17,14 @@ done
 "$kperfbot" query runs --state >/dev/null 2>&1; is $? 2 "a missing value ends with 2"
 "$kperfbot" --state "$dir/none" query runs >"$dir/out" 2>&1; is $? 3 "no database yet: 3"
 has "$dir/out" "there is no database"
+json() { field "$dir/out" '"error" in o'; }
+"$kperfbot" compare --nosuch --json >"$dir/out" 2>/dev/null; is "$?$(json)" 2True "--json behind a wrong option: the error is JSON"
+"$kperfbot" nosuch --json >"$dir/out" 2>/dev/null; is "$?$(json)" 2True "and with an unknown verb"
+"$kperfbot" --json >"$dir/out" 2>/dev/null; is "$?$(json)" 2True "and before the verb"
+"$kperfbot" --config "$dir/none" tree list --json >"$dir/out" 2>/dev/null; is "$?$(json)" 3True "and without the configuration"
+"$kperfbot" config show etc --json >"$dir/out"
+is "$(field "$dir/out" 'o["folder"], len(o["trees"]) > 2, o["trees"][0]["enabled"]')" "('etc', True, False)" "config show --json"
+"$kperfbot" detect "$dir" >"$dir/out" 2>&1; is $? 2 "a folder is no file"
 "$kperfbot" --version >"$dir/out"; ok $? "--version"
 "$kperfbot" --help >/dev/full 2>"$dir/out"; [ $? != 0 ]; ok $? "a full output is noticed"
 done_testing
