@@ -3,6 +3,7 @@
 #include "bot/daemon.h"
 #include "bot/work.h"
 #include "jobs/job.h"
+#include "kernels/build.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 
@@ -46,6 +47,21 @@ void asked_release(struct asked *a)
 	tree_config_release(&a->tcfg);
 	free(a->git_dir);
 	*a = (struct asked){0};
+}
+
+int ask_kconfig(struct asked *a, const char *name)
+{
+	_cleanup_buf_ struct buf text = {0};
+	int r;
+
+	if (a->tcfg.program)
+		return err_set(-EINVAL, "tree '%s' is a program: it has no --kconfig", a->tree.name);
+	r = kconfig_fragment(name, &text);
+	if (r < 0)
+		return r;
+	free(a->tcfg.kconfig);
+	a->tcfg.kconfig = xstrdup(name);
+	return 0;
 }
 
 /* REV+SERIES: what is in front of the last '+' is base. */
@@ -218,9 +234,13 @@ int ask_wait(struct ctx *c, int (*done)(void *arg, struct ctx *c), void *arg)
 		/* whoever does the work may end before ours is done: then we go on ourselves */
 		int r = daemon_is_running(&c->config) ? -EWOULDBLOCK : daemon_run(c, &o);
 
-		if (r != -EWOULDBLOCK)
+		if (r < 0 && r != -EWOULDBLOCK)
 			return r;
-		if (done(arg, c))
+		if (r >= 0 && !done(arg, c)) {
+			log_note("stopped before the end; what is left stays in the queue ('kperfbot queue list'), and the daemon goes on with it");
+			return 1;
+		}
+		if (r >= 0 || done(arg, c))
 			return 0;
 		if (!told)
 			log_note("a daemon is running here: it does the work");

@@ -12,6 +12,8 @@ struct asked { struct db_tree tree; struct tree_config tcfg; char *git_dir; };
 /* name NULL: the only tree there is. */
 int ask_tree(struct ctx *c, const char *name, struct asked *ret);
 void asked_release(struct asked *a);
+/* Another kernel configuration than the tree's. */
+int ask_kconfig(struct asked *a, const char *name);
 /* A revision of the tree's mirror -> object id; 6 or more digits of a commit known to the database work too, and
  * REV+SERIES, the patched commit that was made of it. */
 int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret);
@@ -23,7 +25,8 @@ int ask_revision(struct ctx *c, const char *tree_or_null, const char *text, char
 int ask_machine(struct ctx *c, const char *name);
 /* One job: a file with a matrix of more than one point needs overrides that leave one. */
 int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret);
-/* Until done() is non-zero: by the running daemon, or by one in this process. done may be called often. */
+/* Until done() is non-zero: by the running daemon, or by one in this process. done may be called often. 1 when a signal
+ * ended it before, which has been said. */
 int ask_wait(struct ctx *c, int (*done)(void *arg, struct ctx *c), void *arg);
 
 #endif

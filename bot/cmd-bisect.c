@@ -96,7 +96,7 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 	struct asked a = {0};
 	struct db_job job = {0};
 	_cleanup_free_ char *good = NULL, *bad = NULL;
-	bool found = false;
+	bool found = false, stopped = false;
 	int64_t id = 0;
 	int r;
 
@@ -133,11 +133,12 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 		r = engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine ? machine : a.tcfg.machine, &id);
 	if (r >= 0)
 		r = ask_wait(c, all_ended, &id);
+	stopped = r > 0;
 	if (r >= 0)
 		r = print_result(c, id, &found);
 	db_job_release(&job);
 	asked_release(&a);
-	return r < 0 ? verb_fail(c, r) : found ? EXIT_DONE : EXIT_NO;
+	return r < 0 ? verb_fail(c, r) : stopped ? EXIT_STOPPED : found ? EXIT_DONE : EXIT_NO;
 }
 
 const struct verb verb_bisect = {

@@ -91,13 +91,15 @@ static int build(struct ctx *c, const char *rev, const char *patches, const char
 	struct build_request q;
 	int r = ask_tree(c, tree, &a);
 
+	if (r >= 0 && kconfig)
+		r = ask_kconfig(&a, kconfig);
 	if (r >= 0)
 		r = find_commit(c, &a, rev, patches, &commit);
 	if (r < 0)
 		return r;
 	log = xasprintf("%s/logs/build-by-hand-%d.log", c->config.state_dir, getpid());
 	q = (struct build_request){.kind = a.tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, .tree = a.tree.name,
-				   .git_dir = a.git_dir, .commit = commit, .kconfig = kconfig ? kconfig : a.tcfg.kconfig,
+				   .git_dir = a.git_dir, .commit = commit, .kconfig = a.tcfg.kconfig,
 				   .options = (const char *const *)options->v, .command = a.tcfg.build_command,
 				   .artefact = a.tcfg.artefact, .state_dir = c->config.state_dir,
 				   .cache_dir = c->config.cache_dir, .log_path = log, .jobs = c->config.build_jobs,

@@ -214,13 +214,16 @@ static int queue(struct waiting *w, const struct points *p, const struct run_opt
 	return engine_matrix_tasks(&w->e, point, p->n, (int)o->n, 250);
 }
 
+/* 1: stopped before the end. */
 static int measure(struct ctx *c, struct waiting *w, const struct points *p, const struct run_options *o, size_t *bad, size_t *good)
 {
 	int r = queue(w, p, o);
+	bool stopped;
 
 	if (r < 0 || o->queue_only)
 		return MIN(r, 0);
 	r = ask_wait(c, no_more_tasks, w);
+	stopped = r > 0;
 	if (r >= 0)
 		r = p->n == 1 ? print_runs(c, &w->s[0], p->v[0].commit) : print_matrix(c, w, p);
 	for (size_t i = 0; r >= 0 && i < p->n; i++) {
@@ -230,7 +233,7 @@ static int measure(struct ctx *c, struct waiting *w, const struct points *p, con
 		*bad += b + !g;
 		*good += g;
 	}
-	return r;
+	return r < 0 ? r : stopped;
 }
 
 /* The points of the job; one only, unless all were asked for. */
@@ -271,7 +274,7 @@ static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct r
 		r = count(c, &w, &w.s[i], p.v[i].commit, machine, o->queue_only, &g);
 		*good += g;
 	}
-	return r < 0 || o->profile ? r : measure(c, &w, &p, o, bad, good);
+	return r < 0 || o->profile ? MIN(r, 0) : measure(c, &w, &p, o, bad, good);
 }
 
 static int run_run(int argc, char **argv, struct ctx *c)
@@ -302,17 +305,15 @@ static int run_run(int argc, char **argv, struct ctx *c)
 	r = ctx_store(c, false);
 	if (r >= 0)
 		r = ask_tree(c, o.tree, &a);
-	if (r >= 0 && o.kconfig) {
-		free(a.tcfg.kconfig);
-		a.tcfg.kconfig = xstrdup(o.kconfig);
-	}
+	if (r >= 0 && o.kconfig)
+		r = ask_kconfig(&a, o.kconfig);
 	if (r >= 0)
 		r = run_asked(c, &a, argv, &o, &bad, &good);
 	strv_release(&o.patches);
 	asked_release(&a);
 	if (r < 0)
 		return verb_fail(c, r);
-	return o.queue_only || (good && !bad) ? EXIT_DONE : EXIT_NO;
+	return r > 0 ? EXIT_STOPPED : o.queue_only || (good && !bad) ? EXIT_DONE : EXIT_NO;
 }
 
 const struct verb verb_run = {
@@ -326,6 +327,7 @@ const struct verb verb_run = {
 		"REV+NAME from then on, NAME being the file's without suffix.\n\n"
 		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): on a machine of the\n"
 		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Where nobody can count, the\n"
-		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf). Exit 1 when a run failed.",
+		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf). Exit 1 when a run failed,\n"
+		"130 when stopped before the end.",
 	.run = run_run,
 };
