@@ -60,8 +60,8 @@ static struct tree_config config_of(const char *name, const char *url, const str
 static void keep_old(const struct db_tree *old, const struct tree_config *t, struct tree_options *o)
 {
 	const struct { const char **now; const char *before; } texts[] = {
-		{&o->kconfig, t->program ? NULL : t->kconfig}, {&o->command, t->build_command}, {&o->artefact, t->artefact},
-		{&o->machine, t->machine}, {&o->label, t->branch_label}};
+		{&o->kconfig, o->program || t->program ? NULL : t->kconfig}, {&o->command, t->build_command}, {&o->artefact, t->artefact},
+		{&o->machine, o->program && !t->program ? NULL : t->machine}, {&o->label, t->branch_label}};
 	const struct { struct strv *now; const struct strv *before; } lists[] = {
 		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->patches, &t->patches}, {&o->cc, &t->mail_cc}};
 
@@ -247,7 +247,7 @@ static int tree_fetch_now(struct ctx *c, const char *name)
 	if (r >= 0)
 		r = work_fetch(c, name);
 	if (r >= 0)
-		printf(c->json ? "{\"moved\": %d}\n" : "%d branches moved\n", r);
+		printf(c->json ? "{\"moved\": %d}\n" : "%d branch%s moved\n", r, r == 1 ? "" : "es");
 	return r;
 }
 

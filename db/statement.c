@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "db/internal.h"
+#include "lib/fs.h"
 
 /* ---- errors ---- */
 
@@ -59,6 +60,8 @@ static int error_code(struct store *s)
 		return err_set(-EROFS, "'%s' is open for reading only, or may not be written by this user", s->path);
 	case SQLITE_CANTOPEN:
 		e = sqlite3_system_errno(s->db);
+		if (e == ENOENT && fs_exists(s->path)) /* of the file beside it that could not be made */
+			e = access(s->path, W_OK) < 0 ? errno : EACCES;
 		return err_set(e ? -e : -EACCES, "cannot open database '%s': %s", s->path,
 			       e ? strerror(e) : "its folder may not be written");
 	case SQLITE_NOTADB:

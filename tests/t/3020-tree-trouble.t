@@ -41,4 +41,18 @@ git --git-dir "$dir/state/trees/small.git" cat-file -e "$new"; ok $? "its commit
 up update-ref refs/heads/main "$new"
 wait_for 20 bash -c "[ \$(grep -c 'small/main moved to ${new:0:12}' '$dir/log') = 2 ]"; ok $? "and its return"
 is "$(mails)" 1 "one mail in all"
+
+# a tree added as a kernel's by mistake
+kp tree add late "$dir/up.git" >"$dir/out" 2>&1; ok $? "a kernel's tree"
+kp tree add late "$dir/up.git" --program --artefact bench >"$dir/out" 2>&1; ok $? "becomes a program's"
+is "$(kp query trees --json | /usr/bin/python3 -c 'import json, sys; print([t["kind"] for t in json.load(sys.stdin) if t["tree"] == "late"])')" \
+	"['program']" "with nothing left of the kernel"
+
+# a disk that may only be read
+mkdir "$dir/ro" && cp "$dir/state/kperfbot.db" "$dir/ro/" && mount --bind "$dir/ro" "$dir/ro" 2>/dev/null &&
+	mounts+=("$dir/ro") && mount -o remount,ro,bind "$dir/ro" && {
+	"$kperfbot" --state "$dir/ro" tree list >"$dir/out" 2>&1; ok $? "is enough to read"
+	"$kperfbot" --state "$dir/ro" tree add more "$dir/up.git" >"$dir/out" 2>&1; is $? 1 "and no more"
+	has "$dir/out" "Read-only file system"
+}
 done_testing
