@@ -226,6 +226,8 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 		return verb_usage(c, "compare --profile takes two builds, not %d", argc);
 	if (o->rows < 0)
 		return verb_usage(c, "--rows is a number of rows, not %" PRId64, o->rows);
+	if (o->history < 0)
+		return verb_usage(c, "--history is a number of builds, not %" PRId64, o->history);
 	return -1;
 }
 
@@ -306,6 +308,8 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 		return compare_profiles(c, &o, argv);
 	}
 	r = load(c, &o, argv, (size_t)argc, &d, &v);
+	if (r >= 0 && o.metric.n && !d.n_metrics)
+		r = err_set(-ENOENT, "no metric of these builds fits '%s'%s", o.metric.v[0], o.metric.n > 1 ? " or the others" : "");
 	strv_release(&o.metric);
 	strv_release(&o.patches);
 	if (r < 0)

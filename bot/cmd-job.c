@@ -2,6 +2,7 @@
 /* cmd-job.c - job files: what there is, what a file expands to, the script that will run. */
 #include "bot/job-suggest.h"
 #include "jobs/job.h"
+#include "lib/fs.h"
 
 #include <json-c/json.h>
 
@@ -213,6 +214,8 @@ static int run(int argc, char **argv, struct ctx *c)
 
 	if (r >= 0)
 		return r;
+	if (dir && !fs_is_dir(dir))
+		return verb_fail(c, err_set(-ENOENT, "there is no folder '%s'", dir));
 	if (argc == 0 || (argc == 1 && streq(argv[0], "list")))
 		return list(c, dir);
 	if (streq(argv[0], "suggest"))

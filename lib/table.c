@@ -110,10 +110,13 @@ static int print_term(const struct table *t, FILE *out)
 	s = scols_new_table();
 	if (!s)
 		return err_set(-ENOMEM, "no memory for a table");
-	for (size_t c = 0; c < t->n_cols; c++)
-		scols_table_new_column(s, t->col[c].name, 0,
+	for (size_t c = 0; c < t->n_cols; c++) {
+		_cleanup_free_ char *safe = term_safe(t->col[c].name);
+
+		scols_table_new_column(s, safe, 0,
 				       (t->col[c].right ? SCOLS_FL_RIGHT : 0) |
 					       (tty && c + 1 == t->n_cols ? SCOLS_FL_TRUNC : 0));
+	}
 	for (size_t r = 0; r < t->n_rows; r++) {
 		struct libscols_line *l = scols_table_new_line(s, NULL);
 

@@ -54,6 +54,10 @@ ok $? "a mistake is named with file, line, column and the nearest key"
 [ $? = 3 ]
 ok $? "a job that is not there: exit code 3"
 
+"$K" job list --dir "$T/nosuch" >/dev/null 2>"$T/err"
+[ $? = 3 ] && grep -q "there is no folder" "$T/err"
+ok $? "nor a folder of them"
+
 # a value can not leave its quotes
 printf "command:\n  run: |\n    echo \"ops: 5\" # '; touch %s/hit; '\n" "$T" >"$T/q.yaml"
 "$K" job render "$T/q.yaml" monitors= >"$T/script" && RESULT_DIR=$T/r sh "$T/script" >/dev/null
