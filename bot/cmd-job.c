@@ -218,6 +218,8 @@ static int run(int argc, char **argv, struct ctx *c)
 		return verb_fail(c, err_set(-ENOENT, "there is no folder '%s'", dir));
 	if (argc == 0 || (argc == 1 && streq(argv[0], "list")))
 		return list(c, dir);
+	if (streq(argv[0], "list"))
+		return verb_usage(c, "job list takes no operand '%s'", argv[1]);
 	if (streq(argv[0], "suggest"))
 		return argc == 2 ? job_suggest(c, argv[1], tree) : verb_usage(c, "job suggest: name one commit");
 	for (size_t i = 0; i < ARRAY_SIZE(actions); i++) {

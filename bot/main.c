@@ -81,10 +81,15 @@ int main(int argc, char **argv)
 			return finish(EXIT_DONE);
 		} else if (!strcmp(argv[i], "--verbose")) {
 			log_max_level = LOG_DBG_;
-		} else if (!strcmp(argv[i], "--config") && i + 1 < argc) {
-			config_dir = argv[++i];
-		} else if (!strcmp(argv[i], "--state") && i + 1 < argc) {
-			state_dir = argv[++i];
+		} else if (startswith(argv[i], "--config=")) {
+			config_dir = argv[i] + strlen("--config=");
+		} else if (startswith(argv[i], "--state=")) {
+			state_dir = argv[i] + strlen("--state=");
+		} else if (!strcmp(argv[i], "--config") || !strcmp(argv[i], "--state")) {
+			if (i + 1 == argc)
+				return verb_usage(&c, "option '%s' needs a folder", argv[i]);
+			*(argv[i][2] == 'c' ? &config_dir : &state_dir) = argv[i + 1];
+			i++;
 		} else {
 			return verb_usage(&c, "unknown option '%s' before the verb; 'kperfbot --help' lists them", argv[i]);
 		}
