@@ -574,7 +574,8 @@ int work_fetch(struct ctx *c, const char *tree)
 	if (r < 0 && !t.poll_failures) /* say so once */
 		store_event(c->store, 0, 0, 0, "tree '%s' cannot be reached: %s", tree, why);
 	if (r >= 0 && t.poll_failures)
-		store_event(c->store, 0, 0, 0, "tree '%s' is back after %" PRId64 " failed tries", tree, t.poll_failures);
+		store_event(c->store, 0, 0, 0, "tree '%s' is back after %" PRId64 " failed %s", tree, t.poll_failures,
+			    t.poll_failures == 1 ? "try" : "tries");
 	(void)store_tree_polled(c->store, t.id, now_usec(), now_usec() + (usec_t)(MAX(wait, 1) * USEC_PER_SEC), why);
 	free(changed.v);
 	tree_refs_release(&refs);
