@@ -383,33 +383,32 @@ static void load_judge(const struct ynode *map, struct config *c, struct mistake
 		load_min_effects(n, c, m);
 }
 
-static void load_file(const char *dir, const char *name, struct config *c, struct mistakes *m)
+/* The nodes in *y stay until it is released. */
+static void load_file(const char *dir, const char *name, struct config *c, struct mistakes *m, struct yaml *y)
 {
 	static const char *const sections[] = {"judge", "mail", "trees", "machines", NULL};
 	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
-	struct yaml y = {0};
 	const struct ynode *n;
 
 	if (!fs_exists(path))
 		return;
-	if (yaml_load_file(path, &y) < 0) {
+	if (yaml_load_file(path, y) < 0) {
 		mistake(m, -EINVAL);
 		return;
 	}
-	for (size_t i = 0; i < y.n_docs; i++) {
-		set_keys(y.doc[i], main_keys, ARRAY_SIZE(main_keys), sections, c, m);
-		if ((n = ynode_get(y.doc[i], "judge")))
+	for (size_t i = 0; i < y->n_docs; i++) {
+		set_keys(y->doc[i], main_keys, ARRAY_SIZE(main_keys), sections, c, m);
+		if ((n = ynode_get(y->doc[i], "judge")))
 			load_judge(n, c, m);
-		if ((n = ynode_get(y.doc[i], "mail"))) {
+		if ((n = ynode_get(y->doc[i], "mail"))) {
 			set_keys(n, mail_keys, ARRAY_SIZE(mail_keys), NULL, c, m);
 			check_mail(n, c, m);
 		}
-		if ((n = ynode_get(y.doc[i], "machines")))
+		if ((n = ynode_get(y->doc[i], "machines")))
 			load_machines(n, c, m);
-		if ((n = ynode_get(y.doc[i], "trees")))
+		if ((n = ynode_get(y->doc[i], "trees")))
 			load_trees(n, c, m);
 	}
-	yaml_release(&y);
 }
 
 static void add_builtin_machine(struct config *c, const char *name, int shift)
@@ -438,28 +437,48 @@ static void defaults(struct config *c)
 	add_builtin_machine(c, "qemu-icount", -1);
 }
 
-static void check_references(const struct config *c, struct mistakes *m)
+static const char *const files[] = {"kperfbot.yaml", "machines.yaml", "trees.yaml"};
+
+/* Where section: {name: {key: ...}} was given last, as near as there is; name may be NULL. NULL: nowhere. */
+static const struct ynode *place(const struct yaml *y, const char *section, const char *name, const char *key)
+{
+	const struct ynode *best = NULL;
+
+	for (size_t f = 0; f < ARRAY_SIZE(files); f++)
+		for (size_t i = 0; i < y[f].n_docs; i++) {
+			const struct ynode *s = section ? ynode_get(y[f].doc[i], section) : y[f].doc[i];
+			const struct ynode *x = name ? ynode_get(s, name) : s, *k = ynode_get(x, key);
+
+			best = k ? k : x && name && !best ? x : best;
+		}
+	return best;
+}
+
+/* What can only be told when all files were read. */
+static void check_references(const struct config *c, const struct yaml *y, struct mistakes *m)
 {
 	for (size_t i = 0; i < c->n_trees; i++)
 		if (!config_machine(c, c->tree[i].machine))
-			mistake(m, err_set(-EINVAL, "tree '%s': there is no machine '%s'", c->tree[i].name,
-					   c->tree[i].machine));
+			mistake(m, ynode_err(place(y, "trees", c->tree[i].name, "machine"), -EINVAL,
+					     "tree '%s': there is no machine '%s'", c->tree[i].name, c->tree[i].machine));
 	for (size_t i = 0; i < c->n_canaries; i++)
 		if (c->canary[i].tree && c->n_trees && !config_tree(c, c->canary[i].tree))
-			mistake(m, err_set(-EINVAL, "machine '%s': canary: there is no tree '%s'", c->canary[i].machine,
-					   c->canary[i].tree));
+			mistake(m, ynode_err(place(y, "machines", c->canary[i].machine, "canary"), -EINVAL,
+					     "machine '%s': canary: there is no tree '%s'", c->canary[i].machine, c->canary[i].tree));
 	if (c->mail_smtp_enabled && !c->smtp_url)
-		mistake(m, err_set(-EINVAL, "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587"));
+		mistake(m, ynode_err(place(y, "mail", NULL, "smtp"), -EINVAL,
+				     "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587"));
 	if (!*c->state_dir || !*c->cache_dir)
-		mistake(m, err_set(-EINVAL, "state_dir and cache_dir must not be empty"));
+		mistake(m, ynode_err(place(y, NULL, NULL, *c->state_dir ? "cache_dir" : "state_dir"), -EINVAL,
+				     "state_dir and cache_dir must not be empty"));
 	if (c->min_boots > c->max_boots)
-		mistake(m, err_set(-EINVAL, "judge: min_boots is larger than max_boots"));
+		mistake(m, ynode_err(place(y, "judge", NULL, "min_boots"), -EINVAL, "judge: min_boots is larger than max_boots"));
 }
 
 int config_load(const char *dir_or_null, struct config *ret)
 {
-	static const char *const files[] = {"kperfbot.yaml", "machines.yaml", "trees.yaml"};
 	const char *dir = dir_or_null ? dir_or_null : getenv("KPERFBOT_CONFIG");
+	struct yaml y[ARRAY_SIZE(files)] = {0};
 	struct mistakes m = {0};
 	struct config c;
 
@@ -470,8 +489,10 @@ int config_load(const char *dir_or_null, struct config *ret)
 	defaults(&c);
 	c.dir = xstrdup(dir);
 	for (size_t i = 0; dir && i < ARRAY_SIZE(files); i++)
-		load_file(dir, files[i], &c, &m);
-	check_references(&c, &m);
+		load_file(dir, files[i], &c, &m, &y[i]);
+	check_references(&c, y, &m);
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		yaml_release(&y[i]);
 	if (!c.mbox)
 		c.mbox = xasprintf("%s/reports.mbox", c.state_dir);
 	if (m.n) {

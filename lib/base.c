@@ -164,7 +164,7 @@ int parse_double(const char *s, double *ret)
 	if (!c_locale)
 		c_locale = newlocale(LC_ALL_MASK, "C", NULL);
 	v = strtod_l(s, &end, c_locale);
-	if (end == s || *end)
+	if (end == s || *end || strpbrk(s, "xX")) /* nobody means hexadecimal here */
 		return err_set(-EINVAL, "'%s' is not a number", s);
 	*ret = v;
 	return 0;

@@ -33,7 +33,7 @@ int ynode_err(const struct ynode *n, int r, const char *fmt, ...)
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	return err_set(r, "%s:%d:%d: %s", n->file, n->line, n->col, text);
+	return n ? err_set(r, "%s:%d:%d: %s", n->file, n->line, n->col, text) : err_set(r, "%s", text);
 }
 
 static void place(struct ynode *n, struct fy_node *fyn)

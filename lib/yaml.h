@@ -40,7 +40,7 @@ void yaml_release(struct yaml *y);
 /* Value of a key in a map, NULL when n is NULL, no map, or has no such key. */
 const struct ynode *ynode_get(const struct ynode *n, const char *key);
 const char *ynode_text(const struct ynode *n, const char *key, const char *dflt);
-/* err_set() with "file:line:column: " in front. */
+/* err_set() with "file:line:column: " in front; n may be NULL: it stands nowhere. */
 int ynode_err(const struct ynode *n, int r, const char *fmt, ...) _printf_(3, 4);
 
 #endif

@@ -28,7 +28,7 @@ has "kperfbot.yaml:5:3: unknown key 'alfa', did you mean 'alpha'?"
 has "kperfbot.yaml:7:9: 'smtp' takes true or false, not 'maybe'"
 has "trees.yaml:2:3: 'bad name' is no name for a tree"
 has "trees.yaml:4:3: tree 't' needs a 'url'"
-has "tree 't': there is no machine 'nosuch'"
+has "trees.yaml:6:14: tree 't': there is no machine 'nosuch'"
 has "tree 'p' is a program: it needs an 'artefact'"
 
 printf 'judge:\n  min_effects:\n    monitors: 0.1\n    "vmstat.*": 5\n    "a.*": x\n    "b.*": [1]\n  min_effect: nan\n' >"$dir/etc/kperfbot.yaml"
