@@ -110,7 +110,7 @@ printf 'metric,run,value\nx,1,5\nx,2,nan\n' >bad8.csv
 printf 'metric,run,value\nx,1,-inf\n' >bad9.csv
 printf 'metric,run,value\nx,1,1e999\n' >bad10.csv
 printf 'index,value\n1,5\n2,nan\n' >bad11.csv
-printf 'metric,run,value\nx,1,0x10\n' >bad12.csv
+printf 'metric,run,value\nx,1,0x10\n' >bad14.csv
 printf 'index,value\n' >bad12.csv
 printf 'metric,run,value\nx,,5\n' >bad13.csv
 refuse "no number" "bad1.csv:3: value 'abc' is no number" compare a.csv bad1.csv
@@ -123,7 +123,7 @@ refuse "NaN" "bad8.csv:3: value 'nan' is no finite number; leave the field empty
 refuse "an infinity" "bad9.csv:2: value '-inf' is no finite number" compare a.csv bad9.csv
 refuse "an overflow" "bad10.csv:2: value '1e999' is no finite number" compare a.csv bad10.csv
 refuse "NaN in a series" "bad11.csv:3: value 'nan' is no finite number" detect bad11.csv
-refuse "hexadecimal" "bad12.csv:2:" compare a.csv bad12.csv
+refuse "hexadecimal" "bad14.csv:2: value '0x10' is no number" compare a.csv bad14.csv
 refuse "a series without values" "bad12.csv:1: there are no values below the first line" detect bad12.csv
 refuse "a run without a name" "bad13.csv:2: the run has no name" compare a.csv bad13.csv
 refuse "a missing file" "there is no file 'missing.csv'" compare a.csv missing.csv
