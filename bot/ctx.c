@@ -85,6 +85,28 @@ void buf_add_self(const struct ctx *c, struct buf *b)
 	}
 }
 
+static bool has_option(const struct opt *o, const char *name)
+{
+	for (; o->type != OPT_T_END; o++)
+		if (streq(o->name, name))
+			return true;
+	return false;
+}
+
+/* Options that are all verbs' stand before the verb: who puts one behind it is told so. */
+static int check_place(const struct verb *v, const struct opt *opts, int argc, char **argv)
+{
+	static const char *const general[] = {"config", "state", "verbose"};
+
+	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
+		for (size_t k = 0; startswith(argv[i], "--") && k < ARRAY_SIZE(general); k++)
+			if (startswith(argv[i] + 2, general[k]) && strchr("=", argv[i][2 + strlen(general[k])]) &&
+			    !has_option(opts, general[k]))
+				return err_set(-EINVAL, "'%s' stands before the verb: kperfbot --%s%s %s ...", argv[i], general[k],
+					       k < 2 ? " DIR" : "", v->name);
+	return 0;
+}
+
 int verb_options(const struct verb *v, int *argc, char ***argv, const struct opt *opts, struct ctx *c)
 {
 	struct opt all[48];
@@ -105,7 +127,9 @@ int verb_options(const struct verb *v, int *argc, char ***argv, const struct opt
 		(*argc)--;
 		(*argv)++;
 	}
-	r = opt_parse(argc, argv, all);
+	r = check_place(v, all, *argc, *argv);
+	if (r >= 0)
+		r = opt_parse(argc, argv, all);
 	if (r == OPT_HELP_WANTED) {
 		print_help(v, all);
 		return EXIT_DONE;
