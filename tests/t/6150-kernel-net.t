@@ -32,7 +32,7 @@ sed 's/^/# /' "$dir/grew"
 is "$(awk '$3 > 5 { print $4 }' "$dir/grew")" cpu_map_enqueue "the guilty function alone has grown by more than 5 instructions"
 
 # another job does not get there, and a maintainer is told so
-etc=$(echo "$KPERFBOT_CACHE"/demo/xdp-bench-redirect-cpu-quick-qemu-icount-2/etc)
+etc=$(dirname "$(field "$dir/demo.json" 'o["mbox"]')")/etc
 run() { "$kperfbot" --config "$etc" run "$@" >"$dir/out" 2>"$dir/log"; }
 run xdp-bench-drop-quick --commit "$culprit" --profile; ok $? "xdp-bench-drop is counted, too"
 "$kperfbot" --config "$etc" job suggest "$culprit" --json >"$dir/suggest.json" 2>"$dir/log"; ok $? "job suggest"

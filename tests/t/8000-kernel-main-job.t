@@ -20,7 +20,7 @@ is "$(/usr/bin/python3 -c 'import mailbox,sys; print(len(mailbox.mbox(sys.argv[1
 grep -Eq '^  reach: (passed|unknown): ' "$mbox"; ok $? "the mail tells whether the changed functions ran"
 grep -q '^functions this commit touches:' "$mbox" && grep -q '^instructions per operation:' "$mbox"
 ok $? "how often each, and by how many instructions what grew"
-etc=$KPERFBOT_CACHE/demo/kernel-1/etc
+etc=$(dirname "$mbox")/etc
 "$kperfbot" --config "$etc" query metrics --json >"$dir/metrics.json" 2>"$dir/out"; ok $? "query metrics"
 for m in stress-ng.sockfd.ops stress-ng.sockfd.ops_per_sec icount.instructions_per_op stress-ng.time.elapsed_time \
 	perf-stat.ps.context-switches; do
