@@ -31,7 +31,7 @@ static int keep_row(struct ctx *c, const struct asked *a, const struct build_req
 			       .state = (char *)b->state, .image_path = b->image_path, .image_hash = b->image_hash,
 			       .config_hash = b->config_hash, .source_hash = b->source_hash, .toolchain = b->toolchain,
 			       .error = b->error, .warnings = b->warnings, .log_path = b->log_path, .seconds = b->seconds,
-			       .cached = b->cached, .time = now_usec()};
+			       .isolated = b->isolated, .cached = b->cached, .time = now_usec()};
 
 	return streq(b->state, "infra") ? 0 : store_build_put(c->store, &row, NULL);
 }
@@ -102,7 +102,8 @@ static int build(struct ctx *c, const char *rev, const char *patches, const char
 				   .git_dir = a.git_dir, .commit = commit, .kconfig = a.tcfg.kconfig,
 				   .options = (const char *const *)options->v, .command = a.tcfg.build_command,
 				   .artefact = a.tcfg.artefact, .state_dir = c->config.state_dir,
-				   .cache_dir = c->config.cache_dir, .log_path = log, .jobs = c->config.build_jobs,
+				   .cache_dir = c->config.cache_dir, .log_path = log, .jobs = c->config.build_jobs, .timeout_s = c->config.build_timeout_s,
+				   .max_memory = (uint64_t)c->config.build_memory_mb << 20, .max_disk = c->config.build_disk_mb << 20,
 				   .cancel = &stop, .progress = show, .progress_arg = &p};
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);

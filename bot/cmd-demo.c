@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The main job on this machine, start to finish: a tree with one planted slowdown, the daemon, the report. */
+#include "kernels/box.h"
 #include "bot/ask.h"
 #include "bot/daemon.h"
 #include "bot/demo-job.h"
@@ -397,13 +398,13 @@ static bool finished_before(struct demo *d)
 
 static int wipe(struct demo *d, bool all)
 {
-	static const char *const cached[] = {"builds", "ccache", "root", "demo", "demo-base.git"};
-	int r = fs_rm_rf(d->dir);
+	static const char *const cached[] = {"builds", "objects", "root", "demo", "demo-base.git"};
+	int r = box_folder_remove(d->dir);
 
 	for (size_t i = 0; r >= 0 && all && i < ARRAY_SIZE(cached); i++) {
 		_cleanup_free_ char *p = xasprintf("%s/%s", d->c->config.cache_dir, cached[i]);
 
-		r = fs_rm_rf(p);
+		r = box_folder_remove(p); /* some of it belongs to the builder */
 	}
 	return r;
 }

@@ -15,7 +15,7 @@ extern const struct verb verb_tree;
 #define DEFAULT_MAX_COMMITS 20000
 
 struct tree_options {
-	bool program, off, purge;
+	bool program, off, purge, trusted, untrusted;
 	const char *kconfig, *command, *artefact, *machine, *label;
 	double interval;
 	int64_t max_commits;
@@ -41,6 +41,8 @@ static int check_add(const char *name, const struct tree_options *o)
 						    : "--artefact belongs to --program");
 	if (o->program && o->kconfig)
 		return err_set(-EINVAL, "a program has no --kconfig");
+	if (o->trusted && o->untrusted)
+		return err_set(-EINVAL, "--trusted or --untrusted, not both");
 	if (o->interval < 1)
 		return err_set(-EINVAL, "--interval wants at least 1 second");
 	return o->kconfig ? kconfig_fragment(o->kconfig, &text) : 0;
@@ -53,7 +55,8 @@ static struct tree_config config_of(const char *name, const char *url, const str
 				    .kconfig = (char *)(o->program ? "program" : o->kconfig ? o->kconfig : "vm-min"),
 				    .build_command = (char *)o->command, .artefact = (char *)o->artefact, .jobs = o->jobs,
 				    .patches = o->patches, .machine = (char *)(o->machine ? o->machine : o->program ? "local" : "qemu-icount"),
-				    .branch_label = (char *)o->label, .mail_cc = o->cc, .max_commits = o->max_commits};
+				    .branch_label = (char *)o->label, .mail_cc = o->cc, .max_commits = o->max_commits,
+				    .trusted = o->trusted};
 }
 
 /* Options not given keep what the tree has. */
@@ -65,6 +68,7 @@ static void keep_old(const struct db_tree *old, const struct tree_config *t, str
 	const struct { struct strv *now; const struct strv *before; } lists[] = {
 		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->patches, &t->patches}, {&o->cc, &t->mail_cc}};
 
+	o->trusted = !o->untrusted && (o->trusted || t->trusted);
 	if (streq(old->kind, "program"))
 		o->program = true;
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -291,6 +295,8 @@ static int run(int argc, char **argv, struct ctx *c)
 		OPT_FLAG(0, "program", &o.program, "a user-space program, not a kernel"),
 		OPT_TEXT(0, "command", "COMMAND", &o.command, "program: how to build it (default make)"),
 		OPT_TEXT(0, "artefact", "PATH", &o.artefact, "program: file or folder to keep"),
+		OPT_FLAG(0, "trusted", &o.trusted, "program: it may do all that the robot may, network included, when it is measured"),
+		OPT_FLAG(0, "untrusted", &o.untrusted, "take that back"),
 		OPT_FLAG(0, "off", &o.off, "add it, but do not watch it yet"),
 		OPT_FLAG(0, "purge", &o.purge, "remove: erase its builds, runs and cases too"),
 		OPT_END,
@@ -318,6 +324,8 @@ const struct verb verb_tree = {
 	.summary = "git trees to watch",
 	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
 		"head ever seen stays in the mirror. 'add' on a name that exists changes the\n"
-		"options given and keeps the others. 'remove' stops watching and keeps all results; with --purge it erases them.",
+		"options given and keeps the others. What a tree holds is code that others wrote: it is built in a box without network,\n"
+		"under a uid that owns nothing, and a program is measured in one, too (driver local). --trusted lets what is measured do\n"
+		"all that the robot itself may: read its passwords, send, write. Say it of your own trees only. 'remove' stops watching and keeps all results; with --purge it erases them.",
 	.run = run,
 };

@@ -36,6 +36,8 @@ char *tree_config_to_json(const struct tree_config *t)
 	add_text(o, "branch_label", t->branch_label);
 	json_object_object_add(o, "mail_cc", list_json(&t->mail_cc));
 	json_object_object_add(o, "max_commits", json_object_new_int64(t->max_commits));
+	if (t->trusted)
+		json_object_object_add(o, "trusted", json_object_new_boolean(true));
 	s = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 	return s;
@@ -74,6 +76,7 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 		c.interval_s = json_object_get_double(v);
 	if (json_object_object_get_ex(o, "max_commits", &v) && json_object_get_int64(v) > 0)
 		c.max_commits = json_object_get_int64(v);
+	c.trusted = json_object_object_get_ex(o, "trusted", &v) && json_object_get_boolean(v);
 	c.kconfig = get_text(o, "kconfig");
 	c.build_command = get_text(o, "build_command");
 	c.artefact = get_text(o, "artefact");

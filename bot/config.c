@@ -5,7 +5,7 @@
 #include "lib/fs.h"
 #include "lib/yaml.h"
 
-enum key_type { K_TEXT, K_INT, K_NUMBER, K_SECONDS, K_BOOL, K_LIST };
+enum key_type { K_TEXT, K_INT, K_NUMBER, K_SECONDS, K_BOOL, K_LIST, K_SANDBOX };
 struct key { const char *name; enum key_type type; size_t offset; double min, max; };
 
 #define AT(s, f) offsetof(struct s, f)
@@ -15,6 +15,10 @@ static const struct key main_keys[] = {
 	{"build_slots", K_INT, AT(config, build_slots), 1, 256},
 	{"build_jobs", K_INT, AT(config, build_jobs), 1, 1024},
 	{"min_free_mb", K_INT, AT(config, min_free_mb), 0, 1 << 24},
+	{"sandbox", K_SANDBOX, AT(config, no_sandbox)},
+	{"build_memory_mb", K_INT, AT(config, build_memory_mb), 128, 1 << 24},
+	{"build_disk_mb", K_INT, AT(config, build_disk_mb), 16, 1 << 24},
+	{"build_timeout", K_SECONDS, AT(config, build_timeout_s), 1, 7 * 86400},
 };
 static const struct key judge_keys[] = {
 	{"alpha", K_NUMBER, AT(config, alpha), 1e-9, 0.2},
@@ -56,6 +60,7 @@ static const struct key tree_keys[] = {
 	{"branch_label", K_TEXT, AT(tree_config, branch_label)},
 	{"mail_cc", K_LIST, AT(tree_config, mail_cc)},
 	{"max_commits", K_INT, AT(tree_config, max_commits), 1, 1000000},
+	{"trusted", K_BOOL, AT(tree_config, trusted)},
 };
 static const struct key machine_keys[] = {
 	{"driver", K_TEXT, AT(machine, driver)},
@@ -88,7 +93,8 @@ static void mistake(struct mistakes *m, int r)
 
 static bool is_wide_int(const struct key *k)
 {
-	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_commits"};
+	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_commits",
+					   "build_memory_mb", "build_disk_mb"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
 		if (streq(k->name, wide[i]))
@@ -133,6 +139,12 @@ static int set_key(const struct key *k, const struct ynode *v, void *base)
 		if (!streq(v->text, "true") && !streq(v->text, "false") && !streq(v->text, "yes") && !streq(v->text, "no"))
 			return ynode_err(v, -EINVAL, "'%s' takes true or false, not '%s'", k->name, v->text);
 		*(bool *)p = *v->text == 't' || *v->text == 'y';
+		return 0;
+	case K_SANDBOX:
+		if (!streq(v->text, "box") && !streq(v->text, "none"))
+			return ynode_err(v, -EINVAL, "'%s' takes 'box' or 'none' (trees then run with the robot's own rights), not '%s'", k->name,
+					 v->text);
+		*(bool *)p = streq(v->text, "none");
 		return 0;
 	case K_SECONDS:
 		r = parse_seconds(v->text, &d);
@@ -428,6 +440,7 @@ static void defaults(struct config *c)
 			     .alpha = 0.001, .confidence = 0.99,
 			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5, .detect_boots = 3, .reach = true,
 			     .mail_max_recipients = 20};
+	c->build_timeout_s = 7200;
 	c->state_dir = fs_state_dir();
 	c->cache_dir = fs_cache_dir();
 	c->robot_name = xstrdup("kernel performance bot");

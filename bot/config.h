@@ -23,6 +23,7 @@ struct tree_config {
 	struct strv patches;            /* patch series for jobs that name none: paths, or "none" */
 	char *machine;                  /* name */
 	char *branch_label;             /* for the subject line */
+	bool trusted;                   /* its programs run with our own rights on machines of driver local */
 	struct strv mail_cc;
 	int64_t max_commits;            /* older pairs fall back to the merge base; default 20000 */
 };
@@ -37,6 +38,9 @@ struct config {
 	/* limits */
 	int build_slots, build_jobs;    /* default 1, nproc */
 	int min_free_mb;                /* no new work below this; default 512 */
+	bool no_sandbox;                /* "sandbox: none": foreign code runs with our rights */
+	int64_t build_memory_mb, build_disk_mb; /* for all of a build; 0: what box.h says */
+	double build_timeout_s;         /* default 2 h */
 	/* judging */
 	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.001 */
 	struct effect_rules min_effects;        /* for single metrics and classes of them; they go before min_effect */

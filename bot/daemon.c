@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/daemon.h"
 #include "bot/engine.h"
+#include "kernels/build.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
@@ -203,8 +204,14 @@ static void give_config(struct daemon *d)
 static bool disk_is_full(struct daemon *d)
 {
 	int64_t left = fs_free_bytes(d->c->config.state_dir);
-	bool full = left >= 0 && left < (int64_t)d->c->config.min_free_mb << 20;
+	int64_t need = (int64_t)d->c->config.min_free_mb << 20;
+	bool full = left >= 0 && left < need;
 
+	if (full && !d->disk_full) { /* what can be made again goes before work stops */
+		build_make_room(d->c->config.state_dir, d->c->config.cache_dir, need);
+		left = fs_free_bytes(d->c->config.state_dir);
+		full = left >= 0 && left < need;
+	}
 	if (full != d->disk_full)
 		log_warn("'%s': %s (limit %d MiB, min_free_mb)", d->c->config.state_dir,
 			 full ? "the disk is nearly full, no new work until there is room" : "room again, going on",

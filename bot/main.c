@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/verb.h"
+#include "kernels/box.h"
 #include "lib/log.h"
 
 #include <locale.h>
@@ -51,7 +52,10 @@ static int load_config(struct ctx *c, const struct verb *v, const char *config_d
 	if (!strcmp(v->name, "config") || !strcmp(v->name, "man"))
 		return 0;
 	r = config_load(NULL, &c->config);
-	return r < 0 ? verb_fail(c, r) : 0;
+	if (r < 0)
+		return verb_fail(c, r);
+	box_set_mode(c->config.no_sandbox ? BOX_NONE : BOX_ISOLATED);
+	return 0;
 }
 
 /* A full disk or a closed pipe behind stdout must not look like success. */

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finished builds: cache_dir/builds/<files>-<config>-<toolchain>/ with the image, meta.json and what else is worth
- * keeping. A folder appears by one rename, so there is a whole one or none. Broken builds are kept too (they stay
+ * Finished builds: cache_dir/builds/<files>-<config>-<toolchain>-<recipe>/ with the image, meta.json and what else is worth
+ * keeping; -<tree>-<commit> behind it where it went on from that commit's output (build-start.c): such a build is
+ * taken for descendants of that commit in that tree only. Files of builds are ours alone; no box can write here. A folder appears by one rename, so there is a whole one or none. Broken builds are kept too (they stay
  * broken), those that failed through our fault never.
  */
 #include "kernels/build-priv.h"
@@ -12,10 +13,11 @@
 #include <fcntl.h>
 #include <ftw.h>
 #include <json-c/json.h>
+#include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
 
-#define RECIPE "1"              /* changes when our way of building changes what comes out */
+#define RECIPE "2"              /* changes when our way of building changes what comes out */
 #define CACHE_MAX (20ll << 30)
 #define PRUNE_EVERY_S 600
 #define TMP_AGE_S 86400
@@ -77,16 +79,42 @@ void build_key_of(struct build_job *j, const char *tree_oid)
 {
 	char tools[SHA256_HEX];
 
-	free(j->tree_oid);
-	j->tree_oid = xstrdup(tree_oid);
+	if (tree_oid != j->tree_oid) {
+		free(j->tree_oid);
+		j->tree_oid = xstrdup(tree_oid);
+	}
 	if (!j->toolchain) {
 		j->toolchain = build_toolchain();
 		sha256_hex(j->fragment, strlen(j->fragment), j->fragment_hash);
 	}
 	sha256_hex(j->toolchain, strlen(j->toolchain), tools);
 	free(j->key);
-	j->key = xasprintf("%s-%.16s-%.12s-" RECIPE, j->tree_oid, j->fragment_hash, tools);
+	j->key = xasprintf("%s-%.16s-%.12s-" RECIPE "%s", j->tree_oid, j->fragment_hash, tools, box_mode() == BOX_NONE ? "n" : "");
+	if (j->start_commit) {
+		_cleanup_free_ char *base = j->key;
+
+		j->key = xasprintf("%s-%s-%.12s", base, j->q->tree, j->start_commit);
+	}
 }
+
+/* Where the recipe ends: behind four parts. */
+static size_t key_base(const char *key)
+{
+	size_t n = 0;
+
+	for (int i = 0; i < 4; i++)
+		n += strcspn(key + n, "-") + (i < 3 && key[n + strcspn(key + n, "-")] != 0);
+	return n;
+}
+
+bool build_key_suits(const struct build_job *j, const char *key)
+{
+	size_t files = strcspn(key, "-"), ours = strcspn(j->key, "-"), end = key_base(key), our_end = key_base(j->key);
+
+	return end - files == our_end - ours && !strncmp(key + files, j->key + ours, end - files);
+}
+
+bool build_key_scratch(const char *key) { return !key[key_base(key)]; }
 
 int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH])
 {
@@ -117,7 +145,7 @@ static const struct { const char *name; size_t offset; } meta_texts[] = {
 
 static char **meta_text(struct build_result *r, size_t i) { return (char **)((char *)r + meta_texts[i].offset); }
 
-static int meta_write(const char *dir, struct build_result *r, const char *image)
+static int meta_write(const struct build_job *j, const char *dir, struct build_result *r, const char *image)
 {
 	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir), *image_path = image ? xasprintf("%s/%s", dir, image) : NULL;
 	struct json_object *o = json_object_new_object();
@@ -128,6 +156,10 @@ static int meta_write(const char *dir, struct build_result *r, const char *image
 	json_object_object_add(o, "image", image ? json_object_new_string(image) : NULL);
 	json_object_object_add(o, "image_bytes", json_object_new_int64(image ? size_of(image_path) : 0));
 	json_object_object_add(o, "seconds", json_object_new_double(r->seconds));
+	json_object_object_add(o, "tree", json_object_new_string(j->q->tree));
+	json_object_object_add(o, "commit", json_object_new_string(j->q->commit));
+	json_object_object_add(o, "from", j->start_commit ? json_object_new_string(j->start_commit) : NULL);
+	json_object_object_add(o, "isolated", json_object_new_boolean(r->isolated));
 	for (size_t i = 0; i < ARRAY_SIZE(meta_texts); i++)
 		if (*meta_text(r, i))
 			json_object_object_add(o, meta_texts[i].name, json_object_new_string(*meta_text(r, i)));
@@ -182,12 +214,28 @@ static bool meta_read(const char *dir, struct build_result *ret)
 	return good;
 }
 
-int build_cache_get(const struct build_job *j, struct build_result *ret)
+/* May the build in dir, which went on from the output of another commit, be taken for this one? */
+static bool from_ancestor(const struct build_job *j, const char *dir, const char *commit)
 {
-	_cleanup_free_ char *builds = builds_dir(j->q), *dir = xasprintf("%s/%s", builds, j->key), *log = NULL;
+	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir);
+	_cleanup_buf_ struct buf b = {0};
+	struct json_object *o = NULL;
+	const char *tree, *from;
+	bool yes = false;
 
-	if (!fs_is_dir(dir))
-		return 0;
+	if (fs_read(path, 1 << 20, &b) < 0 || !(o = json_tokener_parse(buf_str(&b))))
+		return false;
+	tree = member(o, "tree");
+	from = member(o, "from");
+	yes = streq(tree, j->q->tree) && from && (streq(from, commit) || tree_is_ancestor(j->q->git_dir, from, commit) == 1);
+	json_object_put(o);
+	return yes;
+}
+
+static int get_from(const char *dir, struct build_result *ret)
+{
+	_cleanup_free_ char *log = NULL;
+
 	if (!meta_read(dir, ret)) { /* torn by a power cut */
 		int r = fs_rm_rf(dir);
 
@@ -200,9 +248,33 @@ int build_cache_get(const struct build_job *j, struct build_result *ret)
 	return 1;
 }
 
+int build_cache_get(const struct build_job *j, const char *commit, const struct strv *names, struct build_result *ret)
+{
+	size_t n = key_base(j->key);
+	_cleanup_free_ char *builds = builds_dir(j->q), *base = xstrndup(j->key, n), *dir = xasprintf("%s/%s", builds, base);
+	_cleanup_strv_ struct strv own = {0};
+
+	if (fs_is_dir(dir))
+		return get_from(dir, ret);
+	if (j->q->kind == BUILD_PROGRAM)
+		return 0;
+	if (!names && fs_is_dir(builds) && fs_list(builds, &own) == 0)
+		names = &own;
+	for (size_t i = 0; names && i < names->n; i++) {
+		_cleanup_free_ char *d = NULL;
+
+		if (strncmp(names->v[i], base, n) || names->v[i][n] != '-')
+			continue;
+		d = xasprintf("%s/%s", builds, names->v[i]);
+		if (from_ancestor(j, d, commit))
+			return get_from(d, ret);
+	}
+	return 0;
+}
+
 /* ---- keeping ---- */
 
-struct old { char *name; time_t used; };
+struct old { char *dir; time_t used; int64_t bytes; bool objects; };
 
 static int by_age(const void *a, const void *b)
 {
@@ -211,38 +283,136 @@ static int by_age(const void *a, const void *b)
 	return x->used < y->used ? -1 : x->used > y->used;
 }
 
-int build_cache_prune(const char *cache_dir, int64_t max_bytes)
+/* The maker of a folder ".tmp-PID-..." is dead, or so old that the number is another's. */
+static bool is_leftover(const char *name, time_t made)
 {
-	_cleanup_free_ char *builds = xasprintf("%s/builds", cache_dir);
-	_cleanup_strv_ struct strv names = {0};
-	_cleanup_free_ struct old *v = NULL;
-	int64_t excess;
-	size_t n = 0;
-	int r = fs_list(builds, &names), gone = 0;
+	int pid;
 
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	excess = size_of(builds) - (max_bytes > 0 ? max_bytes : CACHE_MAX);
-	v = xcalloc(names.n, sizeof(*v));
+	return sscanf(name, ".tmp-%d-", &pid) == 1 &&
+	       ((kill(pid, 0) < 0 && errno == ESRCH) || time(NULL) - made > TMP_AGE_S);
+}
+
+/* Objects belong to the builder: what they take was written down when they were kept. */
+static int64_t objects_bytes(const char *dir)
+{
+	_cleanup_free_ char *path = xasprintf("%s/start.json", dir);
+	_cleanup_buf_ struct buf b = {0};
+	struct json_object *o = fs_exists(path) && fs_read(path, 65536, &b) == 0 ? json_tokener_parse(buf_str(&b)) : NULL;
+	int64_t n = o ? number(o, "bytes") : 0;
+
+	json_object_put(o);
+	return n;
+}
+
+static int remove_old(const struct old *x)
+{
+	_cleanup_free_ char *out = xasprintf("%s/o", x->dir);
+	int r = x->objects ? box_folder_remove(out) : 0;
+
+	return r < 0 ? r : fs_rm_rf(x->dir);
+}
+
+static void list_old(const char *cache_dir, const char *what, bool objects, struct old **v, size_t *n)
+{
+	_cleanup_free_ char *top = xasprintf("%s/%s", cache_dir, what);
+	_cleanup_strv_ struct strv names = {0};
+
+	if (!fs_is_dir(top) || fs_list(top, &names) < 0)
+		return;
+	*v = xrealloc_array(*v, *n + names.n + 1, sizeof(**v));
 	for (size_t i = 0; i < names.n; i++) {
-		_cleanup_free_ char *dir = xasprintf("%s/%s", builds, names.v[i]);
+		_cleanup_free_ char *dir = xasprintf("%s/%s", top, names.v[i]), *stamp = xasprintf("%s/start.json", dir);
+		struct old x = {.dir = dir, .objects = objects};
 		struct stat st;
 
-		if (stat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
+		if (lstat(dir, &st) < 0 || !S_ISDIR(st.st_mode))
 			continue;
-		if (*names.v[i] != '.')
-			v[n++] = (struct old){names.v[i], st.st_mtime};
-		else if (time(NULL) - st.st_mtime > TMP_AGE_S)
-			(void)fs_rm_rf(dir);
+		if (*names.v[i] == '.') {
+			if (is_leftover(names.v[i], st.st_mtime))
+				(void)remove_old(&x);
+			continue;
+		}
+		if (objects && stat(stamp, &st) < 0)
+			st.st_mtime = 0;
+		(*v)[(*n)++] = (struct old){TAKE_PTR(dir), st.st_mtime, objects ? objects_bytes(x.dir) : size_of(x.dir), objects};
 	}
-	qsort(v, n, sizeof(*v), by_age);
-	for (size_t i = 0; r == 0 && i < n && excess > 0; i++, gone++) {
-		_cleanup_free_ char *dir = xasprintf("%s/%s", builds, v[i].name);
+}
 
-		excess -= size_of(dir);
-		r = fs_rm_rf(dir);
+static void free_old(struct old *v, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		free(v[i].dir);
+	free(v);
+}
+
+int build_cache_prune(const char *cache_dir, int64_t max_bytes)
+{
+	int64_t excess = -(max_bytes > 0 ? max_bytes : CACHE_MAX);
+	struct old *v = NULL;
+	size_t n = 0;
+	int r = 0, gone = 0;
+
+	list_old(cache_dir, "builds", false, &v, &n);
+	list_old(cache_dir, "objects", true, &v, &n);
+	for (size_t i = 0; i < n; i++)
+		excess += v[i].bytes;
+	if (n)
+		qsort(v, n, sizeof(*v), by_age);
+	for (size_t i = 0; r == 0 && i < n && excess > 0; i++, gone += r == 0) {
+		excess -= v[i].bytes;
+		r = remove_old(&v[i]);
 	}
+	free_old(v, n);
 	return r < 0 ? r : gone;
+}
+
+/* Sources of a tree that nobody builds now: they are checked out again when they are needed. */
+static void drop_worktrees(const char *state_dir, const char *cache_dir, int64_t need)
+{
+	_cleanup_free_ char *top = xasprintf("%s/worktrees", state_dir);
+	struct old *v = NULL;
+	size_t n = 0;
+
+	list_old(state_dir, "worktrees", true, &v, &n);
+	if (n)
+		qsort(v, n, sizeof(*v), by_age);
+	for (size_t i = 0; i < n && build_room(state_dir, cache_dir) < need; i++) {
+		_cleanup_free_ char *lock = xasprintf("%s/lock", v[i].dir), *src = xasprintf("%s/src", v[i].dir),
+				    *index = xasprintf("%s/index", v[i].dir);
+		_cleanup_close_ int fd = fs_lock(lock, false);
+
+		if (fd < 0)
+			continue;
+		(void)box_folder_remove(src);
+		(void)box_folder_remove(index);
+	}
+	free_old(v, n);
+}
+
+int64_t build_room(const char *state_dir, const char *cache_dir)
+{
+	int64_t a = fs_free_bytes(state_dir), b = fs_free_bytes(cache_dir);
+
+	return a < 0 ? b : b < 0 ? a : MIN(a, b);
+}
+
+void build_make_room(const char *state_dir, const char *cache_dir, int64_t need)
+{
+	static const char *const what[] = {"objects", "builds"};
+
+	for (size_t k = 0; k < ARRAY_SIZE(what); k++) {
+		struct old *v = NULL;
+		size_t n = 0;
+
+		list_old(cache_dir, what[k], k == 0, &v, &n); /* leftovers go by this alone */
+		if (n)
+			qsort(v, n, sizeof(*v), by_age);
+		for (size_t i = 0; i < n && build_room(state_dir, cache_dir) < need; i++)
+			(void)remove_old(&v[i]);
+		free_old(v, n);
+		if (k == 0)
+			drop_worktrees(state_dir, cache_dir, need);
+	}
 }
 
 static void prune_now_and_then(const char *cache_dir)
@@ -256,43 +426,34 @@ static void prune_now_and_then(const char *cache_dir)
 	(void)build_cache_prune(cache_dir, 0);
 }
 
-static int keep_file(const struct kept_file *f, const char *dir)
+int build_cache_begin(struct build_job *j)
 {
-	_cleanup_free_ char *to = xasprintf("%s/%s", dir, f->name);
+	_cleanup_free_ char *builds = builds_dir(j->q);
+	int r;
 
-	return fs_is_dir(f->from) ? proc_ok(ARGV("cp", "-a", "--reflink=auto", "--", f->from, to), NULL, NULL)
-				  : fs_copy(f->from, to);
+	free(j->kept);
+	j->kept = xasprintf("%s/.tmp-%d-%.60s", builds, getpid(), j->key);
+	r = fs_rm_rf(j->kept);
+	return r < 0 ? r : fs_mkdir_p(j->kept);
 }
 
-static int fill(const char *dir, const struct kept_file *files, size_t n, const char *image, struct build_result *ret)
-{
-	int r = fs_mkdir_p(dir);
-
-	for (size_t i = 0; r == 0 && i < n; i++)
-		r = keep_file(&files[i], dir);
-	if (r == 0 && ret->log_path)
-		r = keep_file(&(struct kept_file){ret->log_path, "build.log.zst"}, dir);
-	return r < 0 ? r : meta_write(dir, ret, image);
-}
-
-int build_cache_put(const struct build_job *j, const struct kept_file *files, size_t n, const char *image,
-		    struct build_result *ret)
+int build_cache_put(struct build_job *j, const char *image, struct build_result *ret)
 {
 	_cleanup_free_ char *builds = builds_dir(j->q), *dir = xasprintf("%s/%s", builds, j->key),
-			    *tmp = xasprintf("%s/.tmp-%d-%.40s", builds, getpid(), j->key);
+			    *log = xasprintf("%s/build.log.zst", j->kept);
 	int r = build_log_pack(j, ret);
 
 	ret->seconds = (mono_usec() - j->start) / 1e6;
 	if (!ret->warnings && j->warnings.len)
 		ret->warnings = xstrdup(j->warnings.s);
 	if (r == 0)
-		r = fs_rm_rf(tmp);
+		r = fs_mkdir_p(j->kept); /* an export that failed took it away */
+	if (r == 0 && ret->log_path)
+		r = fs_copy(ret->log_path, log);
 	if (r == 0)
-		r = fill(tmp, files, n, image, ret);
-	if (r == 0 && rename(tmp, dir) < 0 && errno != EEXIST && errno != ENOTEMPTY) /* else: another was first */
+		r = meta_write(j, j->kept, ret, image);
+	if (r == 0 && rename(j->kept, dir) < 0 && errno != EEXIST && errno != ENOTEMPTY) /* else: another was first */
 		r = err_set(-errno, "cannot keep the build as '%s': %s", dir, strerror(errno));
-	if (r < 0 || fs_exists(tmp))
-		(void)fs_rm_rf(tmp);
 	if (r == 0 && image)
 		ret->image_path = xasprintf("%s/%s", dir, image);
 	if (r == 0)

@@ -10,12 +10,13 @@
 
 #define MAKE "make -C \"$SRC\" O=\"$OUT\" ARCH=x86_64"
 #define CONFIG_MAX (4u << 20)
+#define FRAGMENT BOX "/fragment"
 
 static const char config_script[] =
 	"cd \"$OUT\" || exit 1\n"
 	"rm -f .config.prev\n"
 	"[ ! -f .config ] || mv .config .config.prev\n"
-	MAKE " -s tinyconfig && cat kperfbot.fragment >>.config && " MAKE " -s olddefconfig || exit 1\n"
+	MAKE " -s tinyconfig && cat " FRAGMENT " >>.config && " MAKE " -s olddefconfig || exit 1\n"
 	/* the same config keeps its time, so that make sees nothing new */
 	"if cmp -s .config .config.prev; then mv .config.prev .config; fi\n";
 
@@ -30,31 +31,10 @@ static int config_reads(const char *path, void *arg _unused_)
 	       startswith(path, "kernel/configs/") || startswith(path, "arch/x86/configs/");
 }
 
-static char *stamp_path(const struct build_job *j) { return xasprintf("%s/configured", j->dir); }
-
-/* Stamp: "commit fragment toolchain". */
+/* The configuration came along with what we go on from, and nothing that it is made of has changed since. */
 static bool config_is_current(const struct build_job *j)
 {
-	_cleanup_free_ char *path = stamp_path(j), *config = xasprintf("%s/.config", j->out), *tail = NULL, *old = NULL;
-	_cleanup_buf_ struct buf b = {0};
-	size_t n;
-
-	if (!fs_exists(config) || fs_read(path, 4096, &b) < 0)
-		return false;
-	n = strcspn(buf_str(&b), " ");
-	tail = xasprintf(" %s %s\n", j->fragment_hash, j->toolchain);
-	if (!streq(buf_str(&b) + n, tail))
-		return false;
-	old = xstrndup(buf_str(&b), n);
-	return tree_diff_commits(j->q->git_dir, old, j->q->commit, config_reads, NULL) == 0;
-}
-
-static int config_stamp(const struct build_job *j)
-{
-	_cleanup_free_ char *path = stamp_path(j),
-			    *text = xasprintf("%s %s %s\n", j->q->commit, j->fragment_hash, j->toolchain);
-
-	return build_write(path, text, strlen(text));
+	return j->start_commit && tree_diff_commits(j->q->git_dir, j->start_commit, j->q->commit, config_reads, NULL) == 0;
 }
 
 /* ---- what became of the fragment ---- */
@@ -121,17 +101,25 @@ static void lost_options(const char *fragment, char *config_text, struct buf *wa
 	}
 }
 
+static int step_in_out(struct build_job *j, const char *script, struct sandbox_result *s)
+{
+	_cleanup_free_ char *fragment = xasprintf("%s/fragment", j->objects);
+	const struct box_mount mounts[] = {{j->src, BOX_SRC, false}, {j->out, BOX_OUT, true}, {fragment, FRAGMENT, false}};
+
+	return build_step(j, &(struct build_step){.script = script, .mount = mounts, .n_mounts = ARRAY_SIZE(mounts), .cwd = BOX_OUT}, s);
+}
+
 static int configure(struct build_job *j, struct sandbox_result *s)
 {
-	_cleanup_free_ char *fragment = xasprintf("%s/kperfbot.fragment", j->out);
-	int r;
+	return config_is_current(j) ? 0 : step_in_out(j, config_script, s);
+}
 
-	if (config_is_current(j))
-		return 0;
-	r = build_write(fragment, j->fragment, strlen(j->fragment));
-	if (r == 0)
-		r = sandbox_run(j, config_script, false, s);
-	return r < 0 || s->status || s->stopped ? r : config_stamp(j);
+static int read_config(struct build_job *j, struct buf *ret, struct sandbox_result *s)
+{
+	const struct box_mount m = {j->out, BOX_OUT, false};
+
+	return build_step(j, &(struct build_step){.script = "[ -f .config ] && exec cat .config", .mount = &m, .n_mounts = 1, .cwd = BOX_OUT,
+						  .out = ret, .max_out = CONFIG_MAX}, s);
 }
 
 /* ---- from the config to the image ---- */
@@ -171,33 +159,27 @@ static char *make_script(int jobs, bool modules, bool debug, bool align)
 
 static int keep_kernel(struct build_job *j, bool modules, bool debug, struct build_result *ret)
 {
-	struct kept_file files[] = {
+	struct box_file files[] = {
 		{"arch/x86/boot/bzImage", "bzImage"}, {".config", "config"}, {"System.map", "System.map"},
 		{"modules.tar", "modules.tar"}, {"vmlinux.debug", "vmlinux.debug"},
-	}, kept[ARRAY_SIZE(files)];
-	size_t n = modules ? 4 : 3;
-	_cleanup_strv_ struct strv path = {0};
+	};
+	struct box_export x = {.folder = j->out, .file = files, .n = modules ? 4 : 3, .to_dir = j->kept, .cancel = j->q->cancel};
+	_cleanup_free_ char *why = NULL, *image = xasprintf("%s/bzImage", j->kept), *tar = xasprintf("%s/modules.tar", j->kept);
 	char hash[SHA256_HEX], both[2 * SHA256_HEX] = "";
-	int r = 0;
+	int r;
 
 	if (debug)
-		files[n++] = files[ARRAY_SIZE(files) - 1];
-	for (size_t i = 0; i < n; i++) {
-		const char *why = NULL;
-		_cleanup_free_ char *p = build_output(j->out, files[i].from, false, &why);
-
-		if (!p) {
-			ret->state = "broken";
-			ret->error = xasprintf("make succeeded, but '%s' %s", files[i].from, why);
-			return build_cache_put(j, NULL, 0, NULL, ret);
-		}
-		strv_add(&path, p);
+		files[x.n++] = files[ARRAY_SIZE(files) - 1];
+	r = box_export(&x, &why);
+	if (r == -EBADMSG) {
+		ret->state = "broken";
+		ret->error = xasprintf("make succeeded, but %s", why);
+		return build_cache_put(j, NULL, ret);
 	}
-	for (size_t i = 0; i < n; i++)
-		kept[i] = (struct kept_file){path.v[i], files[i].name};
-	r = sha256_file(path.v[0], hash);
+	if (r == 0)
+		r = sha256_file(image, hash);
 	if (r == 0 && modules) { /* a commit that changes a module only is a change, too */
-		r = sha256_file(path.v[3], both);
+		r = sha256_file(tar, both);
 		strcat(both, hash);
 		sha256_hex(both, strlen(both), hash);
 	}
@@ -205,71 +187,68 @@ static int keep_kernel(struct build_job *j, bool modules, bool debug, struct bui
 		return r;
 	ret->state = "ok";
 	ret->image_hash = xstrdup(hash);
-	return build_cache_put(j, kept, n, "bzImage", ret);
+	r = build_cache_put(j, "bzImage", ret);
+	if (r == 0)
+		(void)start_keep(j); /* without it the next build only takes longer */
+	return r;
 }
 
-static int broken_or_infra(struct build_job *j, const struct sandbox_result *s, struct build_result *ret)
-{
-	int r = build_failed(j, s, ret);
-
-	return r < 0 || streq(ret->state, "infra") ? r : build_cache_put(j, NULL, 0, NULL, ret);
-}
-
-static bool was_configured(const struct build_job *j)
-{
-	_cleanup_free_ char *config = xasprintf("%s/.config", j->out);
-
-	return fs_exists(config);
-}
+static bool went_wrong(const struct sandbox_result *s) { return s->status || s->stop; }
 
 static int compile(struct build_job *j, struct build_result *ret)
 {
-	_cleanup_free_ char *config = NULL, *script = NULL;
+	_cleanup_free_ char *script = NULL;
 	_cleanup_buf_ struct buf text = {0};
 	struct sandbox_result s = {0};
-	const char *why = NULL;
 	char hash[SHA256_HEX];
 	bool modules, debug, align;
-	int r;
+	int r = configure(j, &s);
 
-	ret->clean = !was_configured(j);
-	r = configure(j, &s);
+	if (r == 0 && !went_wrong(&s))
+		r = read_config(j, &text, &s);
 	if (r < 0)
 		return r;
-	if (s.status || s.stopped)
-		return broken_or_infra(j, &s, ret);
-	config = build_output(j->out, ".config", false, &why);
-	if (!config)
-		return err_set(-EIO, "configuring succeeded, but '.config' %s", why);
-	r = fs_read(config, CONFIG_MAX, &text);
-	if (r < 0)
-		return r;
+	if (went_wrong(&s))
+		return build_broken(j, &s, ret);
 	sha256_hex(text.s, text.len, hash);
 	ret->config_hash = xstrdup(hash);
 	modules = strstr(buf_str(&text), "=m\n");
 	debug = strstr(buf_str(&text), "\nCONFIG_DEBUG_INFO=y\n");
 	align = align_by_flag(j, buf_str(&text));
-	lost_options(j->fragment, text.s, &j->warnings);
+	lost_options(j->fragment, text.s ? text.s : (char *)"", &j->warnings);
 	script = make_script(j->q->jobs, modules, debug, align);
-	r = sandbox_run(j, script, false, &s);
+	r = step_in_out(j, script, &s);
 	if (r < 0)
 		return r;
-	return s.status || s.stopped ? broken_or_infra(j, &s, ret) : keep_kernel(j, modules, debug, ret);
+	return went_wrong(&s) ? build_broken(j, &s, ret) : keep_kernel(j, modules, debug, ret);
+}
+
+/* The output folder as it begins: empty, or a copy of what an ancestor left. */
+static int begin(struct build_job *j, struct sandbox_result *s)
+{
+	_cleanup_free_ char *fragment = NULL;
+	int r = start_begin(j);
+
+	fragment = xasprintf("%s/fragment", j->objects);
+	if (r == 0)
+		r = build_write(fragment, j->fragment, strlen(j->fragment));
+	if (r == 0 && j->start_key)
+		r = start_copy(j, s);
+	return r;
 }
 
 int build_kernel(struct build_job *j, struct build_result *ret)
 {
+	struct sandbox_result s = {0};
 	int r;
 
 	if (missing_tools(ret))
 		return 0;
-	r = worktree_checkout(j, false);
-	if (r == 0)
-		r = worktree_begin_out(j);
-	if (r == 0)
-		r = compile(j, ret);
-	/* a build that was killed (by us, too) leaves the mark, and the next one starts from an empty folder */
-	if (r == 0 && !j->killed)
-		worktree_end_out(j);
-	return r;
+	ret->clean = !j->start_key;
+	r = worktree_checkout(j, &s);
+	if (r == 0 && !went_wrong(&s))
+		r = begin(j, &s);
+	if (r < 0)
+		return r;
+	return went_wrong(&s) ? build_broken(j, &s, ret) : compile(j, ret);
 }

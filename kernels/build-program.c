@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Trees of user-space programs: a command in the worktree, a file or folder to keep. */
+/* Trees of user-space programs: a command in the worktree, a file or folder to keep. Always from nothing. */
 #include "kernels/build-priv.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -33,6 +33,7 @@ static int hash_into(const char *path, const char *name, struct buf *out)
 	return r;
 }
 
+/* path: our copy of it, which no build can reach. */
 static int artefact_hash(const char *path, char out[SHA256_HEX])
 {
 	_cleanup_buf_ struct buf b = {0};
@@ -46,40 +47,48 @@ static int artefact_hash(const char *path, char out[SHA256_HEX])
 	return r;
 }
 
-int build_program(struct build_job *j, struct build_result *ret)
+static int keep_program(struct build_job *j, struct build_result *ret)
 {
-	_cleanup_free_ char *script = xasprintf("export MAKEFLAGS=-j%d\n%s%s", MAX(j->q->jobs, 1),
-						j->q->align_functions ? "export KCFLAGS=-falign-functions=64\n" : "",
-						j->q->command ? j->q->command : "make"), *artefact = NULL;
-	struct sandbox_result s = {0};
+	_cleanup_free_ char *why = NULL, *kept = NULL;
+	struct box_file f = {j->q->artefact, "artefact"};
+	struct box_export x = {.folder = j->src, .file = &f, .n = 1, .to_dir = j->kept, .folders_too = true, .cancel = j->q->cancel};
 	char hash[SHA256_HEX];
-	const char *why = NULL;
-	int r = worktree_checkout(j, true);
+	int r = box_export(&x, &why);
 
-	ret->clean = true;
-	if (r == 0)
-		r = fs_mkdir_p(j->out);
-	if (r == 0)
-		r = sandbox_run(j, script, true, &s);
+	if (r == -EBADMSG) {
+		ret->state = "broken";
+		ret->error = xasprintf("the build succeeded, but %s", why);
+		return build_cache_put(j, NULL, ret);
+	}
 	if (r < 0)
 		return r;
-	if (s.status || s.stopped) {
-		r = build_failed(j, &s, ret);
-		return r < 0 || streq(ret->state, "infra") ? r : build_cache_put(j, NULL, 0, NULL, ret);
-	}
-	artefact = build_output(j->src, j->q->artefact, true, &why);
-	if (!artefact) {
-		_cleanup_free_ char *name = term_safe(j->q->artefact);
-
-		ret->state = "broken";
-		ret->error = xasprintf("the build succeeded, but '%s' %s", name, why);
-		return build_cache_put(j, NULL, 0, NULL, ret);
-	}
-	r = artefact_hash(artefact, hash);
+	kept = xasprintf("%s/artefact", j->kept);
+	r = artefact_hash(kept, hash);
 	if (r < 0)
 		return r;
 	ret->state = "ok";
 	ret->image_hash = xstrdup(hash);
 	ret->config_hash = xstrdup(j->fragment_hash);
-	return build_cache_put(j, &(struct kept_file){artefact, "artefact"}, 1, "artefact", ret);
+	return build_cache_put(j, "artefact", ret);
+}
+
+int build_program(struct build_job *j, struct build_result *ret)
+{
+	_cleanup_free_ char *script = xasprintf("export MAKEFLAGS=-j%d\n%s%s", MAX(j->q->jobs, 1),
+						j->q->align_functions ? "export KCFLAGS=-falign-functions=64\n" : "",
+						j->q->command ? j->q->command : "make");
+	const struct box_mount mounts[] = {{j->src, BOX_SRC, true}};
+	struct build_step step = {.script = script, .mount = mounts, .n_mounts = 1, .cwd = BOX_SRC};
+	struct sandbox_result s = {0};
+	int r = worktree_checkout(j, &s);
+
+	ret->clean = true;
+	if (r == 0 && !s.stop)
+		r = build_step(j, &step, &s);
+	if (r == 0 && (s.status || s.stop))
+		r = build_broken(j, &s, ret);
+	else if (r == 0)
+		r = keep_program(j, ret);
+	(void)box_folder_remove(j->src); /* nothing of it outlives the build */
+	return r;
 }

@@ -1,89 +1,95 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checked-out sources. A worktree is a plain folder with an index of its own beside it; the mirror knows nothing of it,
- * so that nothing has to be repaired there after a crash. "git read-tree --reset -u" writes the files that differ and
- * leaves the others with their times, which is what makes a neighbour commit cheap.
+ * Checked-out sources, by git in a box: the mirror is mounted read-only, what git writes belongs to the builder. A kernel's
+ * sources stay from one build to the next, with an index beside them that no build sees, and builds only read them; a
+ * program's are made anew each time, since its build writes there.
+ *
+ * Times decide what make does. A build goes on from the output of one of its ancestors (build-start.c), which may be older
+ * or younger than the files here, so no file keeps the time at which it happened to be written: all are as old as OLD, and those
+ * that differ from that ancestor are of now. So what make compiles does not depend on what was built here in between.
  */
 #include "kernels/build-priv.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 
-#include <ftw.h>
-#include <sys/stat.h>
+#define CHECKOUT_MEMORY (2ull << 30)
+#define GIT BOX "/git"
+#define INDEX BOX "/index"
 
-#define CHECKOUT_TIMEOUT_S 1800
+static const char kernel_script[] =
+	"I=" INDEX "; export GIT_DIR=" GIT " GIT_WORK_TREE=" BOX_SRC " GIT_INDEX_FILE=$I/index\n"
+	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0\n"
+	"g() { git -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.trustctime=false -c core.fsmonitor=false \"$@\"; }\n"
+	"old() { xargs -0 -r touch -h -c -d @1000000000 --; }\n"
+	"diff() { g diff-tree -r -z --name-only --no-renames --diff-filter=d \"$@\"; }\n"
+	"checkout() {\n"
+	"	if [ -s $I/touched ]; then old <$I/touched || return; fi\n"
+	"	rm -f $I/touched $I/index.lock\n"
+	"	g read-tree --reset -u \"$COMMIT\" || return\n"
+	"	if [ -s $I/at ]; then diff \"$(cat $I/at)\" \"$COMMIT\" >$I/list\n"
+	"	else g ls-tree -r -z --name-only \"$COMMIT\" >$I/list; fi || return\n"
+	"	old <$I/list || return\n"
+	"	g update-index -q --refresh\n"
+	"	echo \"$COMMIT\" >$I/at\n"
+	"}\n"
+	"cd " BOX_SRC " || exit 1\n"
+	"if ! [ -s $I/at ] || ! checkout; then\n"
+	"	find . $I -mindepth 1 -delete\n"
+	"	checkout || exit 1\n"
+	"fi\n"
+	"if [ -n \"$START\" ]; then\n"
+	"	diff \"$START\" \"$COMMIT\" >$I/touched || exit 1\n"
+	"	xargs -0 -r touch -h -c -- <$I/touched || exit 1\n"
+	"fi\n";
 
-static int git_in(const struct build_job *j, const char *const *args)
+static const char program_script[] =
+	"export GIT_DIR=" GIT " GIT_WORK_TREE=" BOX_SRC " GIT_INDEX_FILE=/tmp/index\n"
+	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0\n"
+	"cd " BOX_SRC " && exec git -c core.hooksPath=/dev/null -c core.autocrlf=false read-tree --reset -u \"$COMMIT\"\n";
+
+static int folders(const struct build_job *j)
 {
-	_cleanup_(proc_result_release) struct proc_result r = {0};
-	_cleanup_strv_ struct strv argv = {0}, env = {0};
-	_cleanup_free_ char *line = NULL, *shown = NULL;
-	int e;
+	int r = 0;
 
-	strv_addv(&argv, ARGV("git", "-c", "core.hooksPath=/dev/null", "-c", "core.autocrlf=false", "-c", "gc.auto=0"));
-	strv_addv(&argv, args);
-	strv_addf(&env, "GIT_DIR=%s", j->q->git_dir);
-	strv_addf(&env, "GIT_WORK_TREE=%s", j->src);
-	strv_addf(&env, "GIT_INDEX_FILE=%s/index", j->dir);
-	strv_addv(&env, ARGV("GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "LC_ALL=C", "GIT_TERMINAL_PROMPT=0"));
-	e = proc_run(&(struct proc_spec){.argv = (const char *const *)argv.v, .env_add = (const char *const *)env.v,
-					 .env_clear = true, .cwd = j->src, .timeout_s = CHECKOUT_TIMEOUT_S,
-					 .cancel = j->q->cancel}, &r);
-	if (e < 0)
-		return e;
-	if (!r.status)
-		return 0;
-	line = last_line(buf_str(&r.err));
-	shown = term_safe(line);
-	return err_set(strcasestr(buf_str(&r.err), "no space left on device") ? -ENOSPC : -EIO, "cannot check out '%.12s': %s",
-		       j->q->commit, shown);
-}
-
-static int drop_special(const char *path, const struct stat *st, int type _unused_, struct FTW *f _unused_)
-{
-	if (!S_ISREG(st->st_mode) && !S_ISDIR(st->st_mode) && !S_ISLNK(st->st_mode))
-		unlink(path);
-	return 0;
-}
-
-/* "git clean" does not see pipes and sockets. */
-static int clean_all(const struct build_job *j)
-{
-	nftw(j->src, drop_special, 32, FTW_PHYS);
-	return git_in(j, ARGV("clean", "-ffdxq"));
-}
-
-static int checkout_once(const struct build_job *j, bool clean)
-{
-	_cleanup_free_ char *lock = xasprintf("%s/index.lock", j->dir), *index = xasprintf("%s/index", j->dir);
-	int r = fs_mkdir_p(j->src);
-
-	if (r < 0)
-		return r;
-	unlink(lock); /* a killed git's; the worktree's lock is ours */
-	if (fs_exists(index)) {
-		r = git_in(j, ARGV("read-tree", "--reset", "-u", j->q->commit));
-	} else { /* files that no index knows are of unknown content */
-		r = fs_rm_rf(j->src);
-		if (r == 0)
-			r = fs_mkdir_p(j->src);
-		if (r == 0)
-			r = git_in(j, ARGV("read-tree", "--reset", "-u", j->q->commit));
-		clean = false;
-	}
-	return r < 0 || !clean ? r : clean_all(j);
-}
-
-int worktree_checkout(const struct build_job *j, bool clean)
-{
-	_cleanup_free_ char *index = xasprintf("%s/index", j->dir);
-	int r = checkout_once(j, clean);
-
-	if (r == -EIO && fs_exists(index)) { /* half-written index or files in the way: from scratch */
-		unlink(index);
-		r = checkout_once(j, clean);
+	if (j->q->kind == BUILD_PROGRAM)
+		return box_folder_make(j->src);
+	if (!fs_is_dir(j->src) || !fs_is_dir(j->index)) {
+		r = box_folder_make(j->src);
+		r = r < 0 ? r : box_folder_make(j->index);
 	}
 	return r;
+}
+
+static int failed(struct build_job *j, const struct sandbox_result *s)
+{
+	_cleanup_buf_ struct buf log = {0};
+	_cleanup_free_ char *line = NULL, *shown = NULL;
+
+	(void)fs_read(j->log, 0, &log);
+	line = last_line(buf_str(&log));
+	shown = term_safe(line);
+	return err_set(strcasestr(line, "no space left on device") ? -ENOSPC : -EIO, "cannot check out '%.12s': %s", j->q->commit,
+		       *shown ? shown : s->status ? "git failed" : "git gave no reason");
+}
+
+int worktree_checkout(struct build_job *j, struct sandbox_result *ret)
+{
+	bool program = j->q->kind == BUILD_PROGRAM;
+	const struct box_mount mounts[] = {{j->q->git_dir, GIT, false}, {j->src, BOX_SRC, true}, {j->index, INDEX, true}};
+	_cleanup_free_ char *script = program ? xstrdup(program_script)
+					      : xasprintf("START=%s\n%s", j->start_commit ? j->start_commit : "", kernel_script);
+	struct build_step s = {.script = script, .mount = mounts, .n_mounts = program ? 2 : 3, .cwd = BOX_SRC,
+			       .memory = CHECKOUT_MEMORY};
+	int r = folders(j);
+
+	if (r == 0)
+		r = build_step(j, &s, ret);
+	if (r < 0 || (!ret->status && !ret->stop))
+		return r;
+	/* whatever it left, the next one starts with nothing */
+	(void)box_folder_remove(j->src);
+	(void)box_folder_remove(j->index);
+	return ret->stop ? 0 : failed(j, ret);
 }
 
 int worktree_lock(const struct build_job *j)
@@ -100,26 +106,4 @@ int worktree_lock(const struct build_job *j)
 		fd = 0;
 	}
 	return fd;
-}
-
-static char *mark_path(const struct build_job *j) { return xasprintf("%s/building", j->dir); }
-
-int worktree_begin_out(const struct build_job *j)
-{
-	_cleanup_free_ char *mark = mark_path(j);
-	int r = 0;
-
-	/* A compiler that was killed leaves half an object file which make takes for a new one. */
-	if (fs_exists(mark))
-		r = fs_rm_rf(j->out);
-	if (r == 0)
-		r = fs_mkdir_p(j->out);
-	return r < 0 ? r : build_write(mark, j->q->commit, strlen(j->q->commit));
-}
-
-void worktree_end_out(const struct build_job *j)
-{
-	_cleanup_free_ char *mark = mark_path(j);
-
-	unlink(mark);
 }

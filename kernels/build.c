@@ -4,7 +4,7 @@
 #include "kernels/tree-priv.h"
 #include "lib/fs.h"
 
-#include <sys/stat.h>
+#include <fcntl.h>
 #include <zstd.h>
 
 #define TIMEOUT_S 7200.0
@@ -28,7 +28,12 @@ static void job_release(struct build_job *j)
 {
 	free(j->dir);
 	free(j->src);
+	free(j->index);
+	free(j->objects);
 	free(j->out);
+	free(j->start_key);
+	free(j->start_commit);
+	free(j->kept);
 	free(j->log);
 	free(j->key);
 	free(j->tree_oid);
@@ -104,15 +109,15 @@ static void job_folders(struct build_job *j)
 	j->dir = (q->options && *q->options) || q->align_functions ? xasprintf("%s/worktrees/%s-%s-%.8s", q->state_dir, q->tree, q->kconfig, j->fragment_hash)
 					   : xasprintf("%s/worktrees/%s-%s", q->state_dir, q->tree, q->kconfig);
 	j->src = xasprintf("%s/src", j->dir);
-	j->out = xasprintf("%s/o", j->dir);
+	j->index = xasprintf("%s/index", j->dir);
 	j->log = q->log_path ? xstrdup(q->log_path) : xasprintf("%s/build.log", j->dir);
 }
 
 int build_write(const char *path, const void *data, size_t n)
 {
 	_cleanup_free_ char *tmp = xasprintf("%s.tmp", path);
-	FILE *f = fopen(tmp, "we");
-	int r = 0;
+	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644), r = 0;
+	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!f)
 		return err_set(-errno, "cannot write '%s': %s", tmp, strerror(errno));
@@ -150,23 +155,21 @@ int build_log_pack(const struct build_job *j, struct build_result *ret)
 	return 0;
 }
 
-char *build_output(const char *top, const char *rel, bool folder_too, const char **ret_why)
+static const char *why_stopped(enum box_stop s, char **ret)
 {
-	_cleanup_free_ char *want = xasprintf("%s/%s", top, rel), *root = realpath(top, NULL), *real = realpath(want, NULL);
-	struct stat st;
-
-	if (!root || !real || lstat(real, &st) < 0)
-		*ret_why = "was not made";
-	else if (!startswith(real, root) || real[strlen(root)] != '/')
-		*ret_why = "leads out of the build's folder";
-	else if (!S_ISREG(st.st_mode) && !(folder_too && S_ISDIR(st.st_mode)))
-		*ret_why = folder_too ? "is neither a file nor a folder" : "is no file";
-	else
-		return TAKE_PTR(real);
-	return NULL;
+	*ret = xasprintf("the build %s", box_stop_words(s));
+	return *ret;
 }
 
-int build_failed(struct build_job *j, const struct sandbox_result *s, struct build_result *ret)
+/* Words of a log prove nothing: whoever wrote it may want to be tried again for ever. */
+static bool disk_really_full(const struct build_job *j)
+{
+	int64_t left = fs_free_bytes(j->q->cache_dir);
+
+	return left >= 0 && left < 2 * BUILD_RESERVE;
+}
+
+int build_broken(struct build_job *j, const struct sandbox_result *s, struct build_result *ret)
 {
 	_cleanup_buf_ struct buf log = {0};
 	bool infra = false;
@@ -174,22 +177,24 @@ int build_failed(struct build_job *j, const struct sandbox_result *s, struct bui
 
 	if (r < 0)
 		return r;
-	if (s->stopped) {
-		ret->error = xstrdup(s->stopped);
-		infra = s->infra;
-		j->killed = true;
+	if (s->stop) {
+		why_stopped(s->stop, &ret->error);
+		infra = true;
+		ret->limit = !s->ours;
 	} else if (s->status == 137 || strstr(buf_str(&log), "Killed signal terminated program")) {
 		ret->error = xstrdup("the build was killed, probably because memory ran out");
-		j->killed = infra = true;
+		ret->limit = infra = true;
 	} else {
 		ret->error = build_first_error(buf_str(&log), j->q->kind == BUILD_KERNEL, &infra);
+		if (infra && strstr(ret->error, "No space left on device"))
+			infra = disk_really_full(j);
 		if (!*ret->error) {
 			free(ret->error);
 			ret->error = xasprintf("the build ended with status %d and said nothing", s->status);
 		}
 	}
 	ret->state = infra ? "infra" : "broken";
-	return 0;
+	return infra ? 0 : build_cache_put(j, NULL, ret);
 }
 
 static int enough_space(const struct build_job *j, struct build_result *ret)
@@ -200,6 +205,10 @@ static int enough_space(const struct build_job *j, struct build_result *ret)
 	for (size_t i = 0; i < ARRAY_SIZE(dirs); i++) {
 		int64_t have = fs_free_bytes(dirs[i]);
 
+		if (have < 0 || have >= need)
+			continue;
+		build_make_room(j->q->state_dir, j->q->cache_dir, need);
+		have = fs_free_bytes(dirs[i]);
 		if (have < 0 || have >= need)
 			continue;
 		ret->state = "infra";
@@ -231,9 +240,12 @@ static int build_now(struct build_job *j, struct build_result *ret)
 	lock = worktree_lock(j);
 	if (lock < 0)
 		return lock;
-	r = build_cache_get(j, ret); /* the one before us in the queue may have made it */
+	r = build_cache_get(j, j->q->commit, NULL, ret); /* the one before us in the queue may have made it */
 	if (r)
 		return r < 0 ? r : 0;
+	if (box_mode() == BOX_ISOLATED && (r = box_check()) < 0)
+		return r;
+	ret->isolated = box_mode() == BOX_ISOLATED;
 	r = fs_mkdir_p(j->q->cache_dir);
 	if (r < 0 || (r = enough_space(j, ret)) <= 0 || (r = fs_mkdir_parent(j->log)) < 0)
 		return r;
@@ -242,9 +254,18 @@ static int build_now(struct build_job *j, struct build_result *ret)
 	j->deadline = j->start + (usec_t)(limit * 1e6);
 	ret->source_hash = xstrdup(j->tree_oid);
 	ret->toolchain = xstrdup(j->toolchain);
-	r = j->q->kind == BUILD_KERNEL ? build_kernel(j, ret) : build_program(j, ret);
+	if (j->q->kind == BUILD_KERNEL) {
+		start_find(j);
+		build_key_of(j, j->tree_oid);
+	}
+	r = build_cache_begin(j);
+	if (r == 0)
+		r = j->q->kind == BUILD_KERNEL ? build_kernel(j, ret) : build_program(j, ret);
 	if (r < 0)
 		r = as_state(r, ret);
+	start_end(j);
+	if (j->kept)
+		(void)fs_rm_rf(j->kept);
 	(void)build_log_pack(j, ret);
 	if (!ret->seconds)
 		ret->seconds = (mono_usec() - j->start) / 1e6;
@@ -270,7 +291,7 @@ int build_commit(const struct build_request *given, struct build_result *ret)
 	q.jobs = q.jobs > 0 ? q.jobs : (int)sysconf(_SC_NPROCESSORS_ONLN);
 	r = job_init(&j, &q);
 	if (r == 0)
-		r = build_cache_get(&j, &out);
+		r = build_cache_get(&j, q.commit, NULL, &out);
 	if (r == 0)
 		r = build_now(&j, &out);
 	if (r < 0) {
@@ -286,17 +307,20 @@ bool build_is_cached(const struct build_request *q)
 	_cleanup_(job_release) struct build_job j = {0};
 	_cleanup_(build_result_release) struct build_result r = {0};
 
-	return job_init(&j, q) == 0 && build_cache_get(&j, &r) > 0 && streq(r.state, "ok");
+	return job_init(&j, q) == 0 && build_cache_get(&j, q->commit, NULL, &r) > 0 && streq(r.state, "ok");
 }
 
 int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret)
 {
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	_cleanup_(job_release) struct build_job j = {.q = q};
+	_cleanup_free_ char *builds = xasprintf("%s/builds", q->cache_dir);
+	_cleanup_strv_ struct strv names = {0};
 	int r = q->align_functions ? err_set(-EINVAL, "not for aligned builds") : repo_open(q->git_dir, &repo);
 
 	if (r == 0)
 		r = make_fragment(&j);
+	(void)(fs_is_dir(builds) && fs_list(builds, &names));
 	for (size_t i = 0; r == 0 && i < n; i++) {
 		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 		_cleanup_(build_result_release) struct build_result b = {0};
@@ -305,7 +329,7 @@ int build_ready(const struct build_request *q, char *const *oid, size_t n, bool 
 		if (repo_commit(repo, oid[i], &c) < 0)
 			continue;
 		build_key_of(&j, git_oid_tostr_s(git_commit_tree_id(c)));
-		ret[i] = build_cache_get(&j, &b) > 0 && streq(b.state, "ok");
+		ret[i] = build_cache_get(&j, oid[i], &names, &b) > 0 && streq(b.state, "ok");
 	}
 	return r;
 }

@@ -2,11 +2,11 @@
 /*
  * build.h - turns a commit into an image.
  *
- * One worktree and one O= folder per (tree, kconfig) under state_dir/worktrees, so that a neighbour commit costs a
- * partial rebuild; ccache and finished builds (keyed by source tree, config and toolchain) live in cache_dir. Everything
- * that a tree's own Makefile runs, runs inside bubblewrap: no network, only its own folders writable, limits on time,
- * memory and processes. The same source gives the same image_hash: build user, host, time and version are fixed.
- * Killing it at any moment is safe; the next call cleans up.
+ * Everything that is foreign runs in a box (box.h), and nothing of one tree reaches another: a kernel build goes on from the
+ * output of the nearest of the commit's own ancestors that was built in the same tree, or from nothing; a program is always
+ * built from nothing. Finished builds, keyed by source tree, config, toolchain and what they went on from, live in cache_dir/builds,
+ * kernels' output folders in cache_dir/objects, sources in state_dir/worktrees. The same source gives the same image_hash: build
+ * user, host, time and version are fixed. Killing it at any moment is safe; the next call cleans up.
  */
 #ifndef KPB_KERNELS_BUILD_H
 #define KPB_KERNELS_BUILD_H
@@ -33,7 +33,8 @@ struct build_request {
 	const char *log_path;           /* becomes log_path.zst */
 	int jobs;                       /* make -j */
 	double timeout_s;               /* 0: 2 h */
-	uint64_t max_memory;            /* bytes, 0: 4 GiB a process */
+	uint64_t max_memory;            /* bytes for all of it, 0: 8 GiB or 3/4 of the machine's */
+	int64_t max_disk;               /* bytes, 0: 16 GiB */
 	volatile const int *cancel;
 	void (*progress)(void *arg, const char *line);  /* e.g. "CC net/unix/scm.o", may be NULL */
 	void *progress_arg;
@@ -49,6 +50,8 @@ struct build_result {
 	double seconds;
 	bool cached;                    /* came out of the cache, nothing was compiled */
 	bool clean;                     /* there were no objects of an earlier build to go on from */
+	bool limit;                     /* "infra" because it met a limit of time, memory, disk ...: twice, and it is the commit's fault */
+	bool isolated;                  /* false: built with our own rights ("sandbox: none") */
 };
 void build_result_release(struct build_result *r);
 /* 0 also when state is not "ok"; negative only for trouble that leaves no state. */
@@ -58,9 +61,14 @@ bool build_is_cached(const struct build_request *q);
 /* Which of the commits lie finished and ok in the cache (q->commit is not looked at): ret[i]. Nothing is kept there for the
  * caller: a build may go meanwhile. */
 int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret);
-/* Removes the finished builds not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself now and then.
- * Returns how many went. */
+/* Removes the finished builds and objects not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself now and
+ * then. Returns how many went. */
 int build_cache_prune(const char *cache_dir, int64_t max_bytes);
+/* For a disk that is nearly full: removes leftovers of killed builds, then objects, unused worktrees and builds, in the order of
+ * their last use, until 'need' bytes are free on both file systems. */
+void build_make_room(const char *state_dir, const char *cache_dir, int64_t need);
+/* Bytes free where there are fewer. */
+int64_t build_room(const char *state_dir, const char *cache_dir);
 /* What besides the commit decides how an image comes out: configuration text, compiler, linker, our recipe. 8 hex digits;
  * builds of different epochs must not be compared. */
 #define BUILD_EPOCH 9

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * machine-local.c - no boot: the script runs on this host, for user-space builds ($KPB_ARTEFACT is the built file or
- * folder) and for the running kernel. Where the host allows a process id namespace the script gets one, so that all of
- * it ends with us, whatever it started.
+ * folder) and for the running kernel. It runs in a box (box.h), as the build did: foreign code is no better for having been
+ * compiled. A tree that is trusted gets all that we have instead, and, where the host allows it, a process id namespace, so that
+ * all of it ends with us, whatever it started.
  */
+#include "kernels/box.h"
 #include "kernels/machine-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -81,27 +83,26 @@ static void verdict(const struct boot_request *q, enum child_end end, int status
 		ret->verdict = "ok";
 }
 
-static int run(const struct boot_request *q, const char *dir, struct boot_result *ret)
+static void keep_tail(const char *log, struct boot_result *ret)
 {
-	_cleanup_free_ char *result = xasprintf("%s/result", q->out_dir), *abs = NULL, *script = NULL, *log = NULL;
-	_cleanup_strv_ struct strv argv = {0}, env = {0};
 	_cleanup_buf_ struct buf text = {0};
-	struct proc_spec s = {.cwd = result};
+
+	(void)fs_read(log, 16u << 20, &text);
+	ret->console_tail = console_tail(buf_str(&text), text.len, 30);
+}
+
+static int run_trusted(const struct boot_request *q, const char *result, const char *script, struct boot_result *ret)
+{
+	_cleanup_free_ char *abs = realpath(result, NULL), *log = xasprintf("%s/script.log", abs ? abs : result);
+	_cleanup_strv_ struct strv argv = {0}, env = {0};
+	struct proc_spec s = {.cwd = result, .out_path = log};
 	struct local l = {.q = q};
 	struct child_watch w = {q->cancel, past_deadline, &l};
 	enum child_end end;
-	int status, r = write_script(q, dir, &script);
+	int status, r;
 	pid_t pid;
 
-	if (r == 0)
-		r = fs_rm_rf(result);
-	if (r == 0)
-		r = fs_mkdir_p(result);
-	if (r < 0)
-		return r;
-	abs = realpath(result, NULL);
-	log = xasprintf("%s/script.log", abs);
-	strv_addf(&env, "RESULT_DIR=%s", abs);
+	strv_addf(&env, "RESULT_DIR=%s", abs ? abs : result);
 	strv_addf(&env, "KPB_PERTURB=%" PRId64, q->perturb);
 	strv_add(&env, "KPB_ROBOT=1");
 	if (q->image)
@@ -112,7 +113,6 @@ static int run(const struct boot_request *q, const char *dir, struct boot_result
 	strv_addv(&argv, ARGV("/bin/sh", script));
 	s.argv = (const char *const *)argv.v;
 	s.env_add = (const char *const *)env.v;
-	s.out_path = log;
 	if (q->script_timeout_s > 0)
 		l.deadline = mono_usec() + (usec_t)(q->script_timeout_s * 1e6);
 	r = proc_start(&s, &pid);
@@ -120,9 +120,88 @@ static int run(const struct boot_request *q, const char *dir, struct boot_result
 		return r;
 	end = child_wait(pid, &w, &status);
 	verdict(q, end, status, ret);
-	(void)fs_read(log, 16u << 20, &text);
-	ret->console_tail = console_tail(buf_str(&text), text.len, 30);
+	keep_tail(log, ret);
 	return 0;
+}
+
+/* ---- in a box ---- */
+
+#define BOX_RESULT BOX "/result"
+#define BOX_ARTEFACT BOX "/artefact"
+#define BOX_SCRIPT BOX "/job.sh"
+
+static void boxed_env(const struct boot_request *q, struct strv *env)
+{
+	strv_addv(env, ARGV("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "LC_ALL=C.UTF-8",
+			    "RESULT_DIR=" BOX_RESULT, "KPB_ROBOT=1"));
+	strv_addf(env, "KPB_PERTURB=%" PRId64, q->perturb);
+	for (const char *const *e = q->env; e && *e; e++)
+		if (!startswith(*e, "KPB_ARTEFACT="))
+			strv_add(env, *e);
+	if (q->image)
+		strv_add(env, "KPB_ARTEFACT=" BOX_ARTEFACT);
+}
+
+/* A limit on what it takes is no trouble of ours; a run that was stopped by us is. */
+static void boxed_verdict(const struct boot_request *q, const struct box_result *res, struct boot_result *ret)
+{
+	ret->exit_status = res->status;
+	if (res->stop == BOX_TIME)
+		boot_verdict(ret, "timeout", "the script took longer than %g s", q->script_timeout_s);
+	else if (res->stop)
+		boot_verdict(ret, "crashed", "the script %s", box_stop_words(res->stop));
+	else
+		ret->verdict = "ok";
+}
+
+static int run_boxed(const struct boot_request *q, const char *dir, const char *result, const char *script, struct boot_result *ret)
+{
+	_cleanup_free_ char *work = xasprintf("%s/result", dir), *log = xasprintf("%s/script.log", dir), *why = NULL,
+			    *final = xasprintf("%s/script.log", result);
+	_cleanup_strv_ struct strv env = {0};
+	const struct box_mount mounts[] = {{work, BOX_RESULT, true}, {script, BOX_SCRIPT, false}, {q->image, BOX_ARTEFACT, false}};
+	struct box b = {.script = "exec /bin/sh " BOX_SCRIPT, .mount = mounts, .n_mounts = q->image ? 3 : 2, .cwd = BOX_RESULT,
+			.log_path = log, .what = "the run", .cancel = q->cancel, .limits = {.seconds = q->script_timeout_s}};
+	struct box_export x = {.folder = work, .to_dir = result, .all = true, .max_bytes = 1ll << 30, .max_file = 256ll << 20,
+			       .max_files = 10000, .cancel = q->cancel};
+	struct box_result res = {0};
+	int r = box_folder_make(work);
+
+	boxed_env(q, &env);
+	b.env = (const char *const *)env.v;
+	if (r == 0)
+		r = box_run(&b, &res);
+	if (r == -ECANCELED) {
+		boot_verdict(ret, "infra", "the run was stopped");
+	} else if (r == 0) {
+		boxed_verdict(q, &res, ret);
+		ret->isolated = box_mode() == BOX_ISOLATED;
+		r = box_export(&x, &why);
+		if (r == -EBADMSG)
+			boot_verdict(ret, "crashed", "the script's results are not taken: %s", why);
+	}
+	if (r == 0 || r == -EBADMSG || r == -ECANCELED) {
+		keep_tail(log, ret);
+		r = fs_mkdir_p(result);
+		if (r == 0 && fs_exists(log))
+			r = fs_copy(log, final);
+	}
+	(void)box_folder_remove(work);
+	return r;
+}
+
+static int run(const struct boot_request *q, const char *dir, struct boot_result *ret)
+{
+	_cleanup_free_ char *result = xasprintf("%s/result", q->out_dir), *script = NULL;
+	int r = write_script(q, dir, &script);
+
+	if (r == 0)
+		r = fs_rm_rf(result);
+	if (r == 0)
+		r = fs_mkdir_p(result);
+	if (r < 0)
+		return r;
+	return q->trusted ? run_trusted(q, result, script, ret) : run_boxed(q, dir, result, script, ret);
 }
 
 static int local_boot(const struct boot_request *q, struct boot_result *ret)
@@ -134,7 +213,7 @@ static int local_boot(const struct boot_request *q, struct boot_result *ret)
 		return r;
 	abs = realpath(dir, NULL); /* the script runs in another folder */
 	r = run(q, abs ? abs : dir, ret);
-	(void)fs_rm_rf(dir);
+	(void)box_folder_remove(dir);
 	close(lock);
 	return r;
 }

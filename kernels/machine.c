@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "kernels/box.h"
 #include "kernels/machine-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -63,6 +64,7 @@ int machine_boot(const struct boot_request *q, struct boot_result *ret)
 	if (!ops)
 		return err_set(-ENOENT, "machine '%s' has the unknown driver '%s'", q->machine->name ? q->machine->name : "",
 			       q->machine->driver ? q->machine->driver : "");
+	r.isolated = ops->flags & MACHINE_NEEDS_IMAGE; /* a guest; others tell by themselves */
 	if ((ops->flags & MACHINE_NEEDS_IMAGE) && (!q->image || access(q->image, R_OK) < 0))
 		boot_verdict(&r, "infra", "kernel image '%s' is missing", q->image ? q->image : "");
 	else if ((ops->flags & MACHINE_NEEDS_ROOT) && (!q->root_image || access(q->root_image, R_OK) < 0))
@@ -143,7 +145,7 @@ enum child_end child_wait(pid_t pid, const struct child_watch *w, int *ret_statu
 int boot_folder_make(const char *out_dir, char **ret_path, int *ret_lock)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/" BOOT_FOLDER, out_dir), *lock = xasprintf("%s/lock", dir);
-	int r = fs_rm_rf(dir), fd;
+	int r = box_folder_remove(dir), fd;
 
 	if (r == 0)
 		r = fs_mkdir_p(dir);
@@ -181,7 +183,7 @@ static void clean_below(const char *dir, int depth)
 		fd = fs_lock(lock, false); /* a living worker holds it */
 		if (fd < 0)
 			continue;
-		(void)fs_rm_rf(path);
+		(void)box_folder_remove(path);
 		close(fd);
 	}
 }

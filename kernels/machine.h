@@ -29,6 +29,7 @@ struct boot_request {
 	const char *const *env;         /* NAME=value for the script, NULL-terminated, or NULL */
 	int64_t perturb;                /* replicate number -> $KPB_PERTURB */
 	const char *out_dir;            /* gets console.log and result/ with the script's files */
+	bool trusted;                   /* local: runs with our own rights and the host's network; else in a box (box.h) */
 	const char *profile_path;       /* gets the counts of all blocks (profile.h); NULL: none; see machine_profile_check() */
 	volatile const int *cancel;
 };
@@ -42,6 +43,7 @@ struct boot_result {
 	double boot_seconds;            /* power-on to script start, wall clock */
 	double wall_seconds;
 	double icount_ns_per_insn;      /* 2^shift, or 0 */
+	bool isolated;                  /* what was measured could not reach this host */
 };
 void boot_result_release(struct boot_result *r);
 

@@ -3,11 +3,16 @@
  * Lines and inlined functions of a profile, for builds that have debug information: binutils' addr2line tells the
  * source line and the chain of inlined functions of each executed instruction.
  */
+#include "kernels/box.h"
 #include "kernels/profile.h"
 #include "lib/proc.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
+
 #define BATCH 40000                     /* addresses a call */
 #define OUTPUT_MAX (256u << 20)
+#define MEMORY_MAX (4ull << 30)
 #define TIMEOUT_S 900
 #define CHAIN_MAX 64
 
@@ -114,42 +119,50 @@ static int take_output(struct profile *p, char *text, const struct spot *spot, s
 	return at == n ? 0 : err_set(-EBADMSG, "addr2line answered for %zu of %zu addresses", at, n);
 }
 
-/* The tree under test has made the debug information, so what reads it sees nothing else and reaches nobody. */
-static int command(const char *vmlinux, struct strv *argv)
+/* The tree under test has made the debug information, so what reads it does so in a box. */
+static int in_box(const char *vmlinux, const char *addresses, struct buf *out)
 {
-	_cleanup_free_ char *real = realpath(vmlinux, NULL);
+	const struct box_mount mounts[] = {{vmlinux, BOX "/vmlinux", false}, {addresses, BOX "/addresses", false}};
+	struct box b = {.script = "exec addr2line -a -f -i -e " BOX "/vmlinux <" BOX "/addresses", .mount = mounts, .n_mounts = 2,
+			.env = ARGV("PATH=/usr/bin:/bin", "LC_ALL=C"), .out = out, .what = "addr2line",
+			.limits = {.seconds = TIMEOUT_S, .output = OUTPUT_MAX, .memory = MEMORY_MAX}};
+	struct box_result res = {0};
+	int r = box_run(&b, &res);
 
-	if (!real)
-		return err_set(-errno, "cannot find '%s': %s", vmlinux, strerror(errno));
-	strv_addv(argv, ARGV("bwrap", "--unshare-all", "--die-with-parent", "--new-session", "--cap-drop", "ALL", "--ro-bind", "/usr",
-			     "/usr", "--symlink", "usr/lib", "/lib", "--symlink", "usr/lib64", "/lib64", "--ro-bind", real,
-			     "/vmlinux", "addr2line", "-a", "-f", "-i", "-e", "/vmlinux"));
+	if (r < 0)
+		return r;
+	if (res.stop)
+		return err_set(-EIO, "addr2line cannot read '%s': it %s", vmlinux, box_stop_words(res.stop));
+	if (res.status) {
+		_cleanup_free_ char *why = last_line(buf_str(out)), *safe = term_safe(why);
+
+		return err_set(-EIO, "addr2line cannot read '%s': %s", vmlinux, safe);
+	}
 	return 0;
 }
 
 static int ask(struct profile *p, const char *vmlinux, const struct spot *spot, size_t n)
 {
-	_cleanup_(proc_result_release) struct proc_result res = {0};
-	_cleanup_strv_ struct strv argv = {0};
-	_cleanup_buf_ struct buf in = {0};
-	struct proc_spec s = {.env_clear = true, .timeout_s = TIMEOUT_S, .max_output = OUTPUT_MAX};
-	int r = command(vmlinux, &argv);
+	_cleanup_free_ char *real = realpath(vmlinux, NULL);
+	char path[] = "/tmp/kperfbot-addresses-XXXXXX";
+	_cleanup_buf_ struct buf in = {0}, out = {0};
+	_cleanup_close_ int fd = -1;
+	int r = 0;
 
-	if (r < 0)
-		return r;
-	s.argv = (const char *const *)argv.v;
+	if (!real)
+		return err_set(-errno, "cannot find '%s': %s", vmlinux, strerror(errno));
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&in, "0x%" PRIx64 "\n", spot[i].addr);
-	s.input = in.s;
-	r = proc_run(&s, &res);
+	fd = mkostemp(path, O_CLOEXEC);
+	if (fd < 0 || fchmod(fd, 0644) < 0 || write(fd, buf_str(&in), in.len) != (ssize_t)in.len)
+		r = err_set(-errno, "cannot write '%s': %s", path, strerror(errno));
+	if (r == 0)
+		r = in_box(real, path, &out);
+	if (fd >= 0)
+		unlink(path);
 	if (r < 0)
 		return r;
-	if (res.status || res.truncated) {
-		_cleanup_free_ char *why = last_line(buf_str(&res.err));
-
-		return err_set(-EIO, "addr2line cannot read '%s': %s", vmlinux, res.truncated ? "too much output" : why);
-	}
-	return res.out.s ? take_output(p, res.out.s, spot, n) : err_set(-EBADMSG, "addr2line says nothing");
+	return out.s ? take_output(p, out.s, spot, n) : err_set(-EBADMSG, "addr2line says nothing");
 }
 
 int profile_lines(const struct counts *c, const char *vmlinux, struct profile *p)

@@ -4,7 +4,6 @@
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <ftw.h>
 #include <openssl/evp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -126,25 +125,45 @@ int fs_append(const char *path, const void *data, size_t n)
 	return write_all(fd, data, n, path);
 }
 
-static int rm_one(const char *path, const struct stat *st _unused_, int type _unused_, struct FTW *f _unused_)
-{
-	return remove(path) < 0 && errno != ENOENT ? -1 : 0;
-}
+#define RM_DEPTH 400            /* one descriptor each */
 
-static int open_up(const char *path, const struct stat *st, int type, struct FTW *f _unused_)
+/* Removes name in the folder dir, by descriptors: no link is followed, and no path can be too long. */
+static int rm_at(int dir, const char *name, int depth)
 {
-	if (type == FTW_D || type == FTW_DNR)
-		(void)chmod(path, st->st_mode | 0700);
-	return 0;
+	struct stat st;
+	DIR *d;
+	int fd, r = 0;
+
+	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
+		return 0;
+	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (!S_ISDIR(st.st_mode))
+		return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+	if (depth > RM_DEPTH)
+		return -ELOOP;
+	if ((st.st_mode & 0700) != 0700)
+		(void)fchmodat(dir, name, 0700, 0);
+	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	d = fd < 0 ? NULL : fdopendir(fd);
+	if (!d) {
+		r = -errno;
+		if (fd >= 0)
+			close(fd);
+		return r;
+	}
+	for (struct dirent *e; r == 0 && (e = readdir(d));)
+		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
+			r = rm_at(fd, e->d_name, depth + 1);
+	closedir(d);
+	return r == 0 && unlinkat(dir, name, AT_REMOVEDIR) < 0 && errno != ENOENT ? -errno : r;
 }
 
 int fs_rm_rf(const char *path)
 {
-	if (geteuid() != 0) /* folders that a build made read-only */
-		(void)nftw(path, open_up, 32, FTW_PHYS);
-	if (nftw(path, rm_one, 32, FTW_DEPTH | FTW_PHYS) < 0 && errno != ENOENT)
-		return err_set(-errno, "cannot remove '%s': %s", path, strerror(errno));
-	return 0;
+	int r = rm_at(AT_FDCWD, path, 0);
+
+	return r < 0 ? err_set(r, "cannot remove '%s': %s", path, strerror(-r)) : 0;
 }
 
 int fs_copy(const char *from, const char *to)

@@ -2,10 +2,13 @@
 #include "lib/proc.h"
 
 #include <fcntl.h>
+#include <grp.h>
 #include <poll.h>
+#include <sched.h>
 #include <signal.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
@@ -26,14 +29,86 @@ static void set_limit(int what, uint64_t v)
 		setrlimit(what, &l);
 }
 
+/* ---- a user namespace: the child makes it, the parent writes who is who in it ---- */
+
+/* In the child. gate: one byte each way; the parent closes it without one where it could not write the maps. */
+static int enter_ids(int gate)
+{
+	static const char max[] = "/proc/sys/user/max_user_namespaces";
+	_cleanup_close_ int fd = -1;
+	char go = 1;
+
+	if (unshare(CLONE_NEWUSER) < 0 || write(gate, &go, 1) != 1)
+		return -errno;
+	if (read(gate, &go, 1) != 1)
+		return -EPERM;
+	if (setgroups(0, NULL) < 0 || setresgid(0, 0, 0) < 0 || setresuid(0, 0, 0) < 0)
+		return -errno;
+	fd = open(max, O_WRONLY | O_CLOEXEC); /* this namespace's own limit */
+	return fd < 0 || write(fd, "0", 1) != 1 ? -errno : 0;
+}
+
+static int write_map(pid_t pid, const char *file, unsigned us, unsigned other)
+{
+	_cleanup_free_ char *path = xasprintf("/proc/%d/%s", pid, file), *map = xasprintf("0 %u 1\n1 %u 1\n", us, other);
+	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+	if (fd < 0 || write(fd, map, strlen(map)) != (ssize_t)strlen(map))
+		return err_set(-errno, "cannot write '%s': %s", path, strerror(errno));
+	return 0;
+}
+
+static int ask_for_map(pid_t pid, const char *program, unsigned us, unsigned other)
+{
+	_cleanup_free_ char *p = xasprintf("%d", pid), *a = xasprintf("%u", us), *b = xasprintf("%u", other);
+
+	return proc_ok(ARGV(program, p, "0", a, "1", "1", b, "1"), NULL, NULL);
+}
+
+/* In the parent, while the child waits at the gate. */
+static int give_ids(const struct proc_ids *ids, pid_t pid, int gate)
+{
+	char go;
+	int r = 0;
+
+	if (read(gate, &go, 1) != 1)
+		return 0; /* it tells by itself why not */
+	if (geteuid() == 0) {
+		r = write_map(pid, "uid_map", 0, ids->uid);
+		r = r < 0 ? r : write_map(pid, "gid_map", 0, ids->gid);
+	} else {
+		r = ask_for_map(pid, "newuidmap", geteuid(), ids->uid);
+		r = r < 0 ? r : ask_for_map(pid, "newgidmap", getegid(), ids->gid);
+	}
+	if (r == 0 && write(gate, &go, 1) != 1)
+		r = err_set(-EPIPE, "the child of '%d' died", pid);
+	return r;
+}
+
+static int enter_groups(const char *const *groups)
+{
+	for (; groups && *groups; groups++) {
+		_cleanup_free_ char *path = xasprintf("%s/cgroup.procs", *groups);
+		_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
+
+		if (fd < 0 || write(fd, "0", 1) != 1)
+			return -errno;
+	}
+	return 0;
+}
+
 /* In the child; on failure the errno goes up the pipe. */
-static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int err, int report, pid_t parent)
+static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int err, int report, int gate, pid_t parent)
 {
 	sigset_t none;
 	int e;
 
 	setpgid(0, 0);
-	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if ((e = enter_groups(s->groups)) < 0 || (s->ids && (e = enter_ids(gate)) < 0)) {
+		errno = -e;
+		goto fail;
+	}
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* other credentials would undo it */
 	if (getppid() != parent)
 		_exit(127);
 	sigemptyset(&none);
@@ -43,9 +118,11 @@ static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int
 			signal(sig, SIG_DFL);
 	if (dup2(in, 0) < 0 || dup2(out, 1) < 0 || dup2(err, 2) < 0)
 		goto fail;
-	if (report <= 2 || (report = fcntl(report, F_DUPFD_CLOEXEC, 3)) < 0)
+	if (report <= 2 || (report = fcntl(report, F_DUPFD_CLOEXEC, PROC_PASSED_FD + 1)) < 0)
 		goto fail;
 	syscall(SYS_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */);
+	if (s->pass_fd > 0 && (s->pass_fd == PROC_PASSED_FD ? fcntl(s->pass_fd, F_SETFD, 0) : dup2(s->pass_fd, PROC_PASSED_FD)) < 0)
+		goto fail;
 	if (s->cwd && chdir(s->cwd) < 0)
 		goto fail;
 	if (s->env_clear) {
@@ -62,6 +139,8 @@ static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int
 	set_limit(RLIMIT_AS, s->limit_as); /* last: a sanitizer's own memory may be above it already */
 	set_limit(RLIMIT_FSIZE, s->limit_fsize);
 	set_limit(RLIMIT_NPROC, s->limit_nproc);
+	if (s->no_core) /* 0 would still start the program of core_pattern; 1 does not (core(5)) */
+		set_limit(RLIMIT_CORE, 1);
 	execvp(s->argv[0], (char *const *)s->argv);
 fail:
 	e = errno;
@@ -72,24 +151,43 @@ fail:
 
 static int spawn(const struct proc_spec *s, int in, int out, int err, pid_t *ret)
 {
-	int report[2], e = 0;
+	int report[2], gate[2] = {-1, -1}, e = 0, r = 0;
 	pid_t parent = getpid(), pid;
 	ssize_t n;
 
 	if (pipe2(report, O_CLOEXEC) < 0)
 		return err_set(-errno, "cannot make a pipe: %s", strerror(errno));
+	if (s->ids && socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, gate) < 0)
+		r = err_set(-errno, "cannot make a socket: %s", strerror(errno));
 	fflush(NULL);
-	pid = fork();
+	pid = r < 0 ? -1 : fork();
 	if (pid < 0) {
 		e = errno;
 		close(report[0]);
 		close(report[1]);
-		return err_set(-e, "cannot fork for '%s': %s", s->argv[0], strerror(e));
+		for (int i = 0; i < 2; i++)
+			if (gate[i] >= 0)
+				close(gate[i]);
+		return r < 0 ? r : err_set(-e, "cannot fork for '%s': %s", s->argv[0], strerror(e));
 	}
-	if (!pid)
-		child_exec(s, in, out, err, report[1], parent);
+	if (!pid) {
+		if (gate[0] >= 0)
+			close(gate[0]);
+		child_exec(s, in, out, err, report[1], gate[1], parent);
+	}
 	setpgid(pid, pid);
 	close(report[1]);
+	if (s->ids) {
+		close(gate[1]);
+		r = give_ids(s->ids, pid, gate[0]);
+		close(gate[0]);
+	}
+	if (r < 0) {
+		kill(pid, SIGKILL);
+		close(report[0]);
+		waitpid(pid, NULL, 0);
+		return err_prefix(r, "cannot make a user namespace for '%s'", s->argv[0]);
+	}
 	do
 		n = read(report[0], &e, sizeof(e));
 	while (n < 0 && errno == EINTR);
