@@ -17,8 +17,10 @@ static int run(int argc, char **argv, struct ctx *c)
 	r = box_check();
 	if (r >= 0)
 		r = box_whose(&who);
-	if (r < 0)
-		return verb_fail(c, r);
+	if (r < 0) {
+		(void)verb_fail(c, r);
+		return EXIT_NO;
+	}
 	if (c->json)
 		printf("{\"works\": true, \"used\": %s}\n", box_mode() == BOX_ISOLATED ? "true" : "false");
 	else

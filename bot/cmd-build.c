@@ -31,7 +31,7 @@ static int keep_row(struct ctx *c, const struct asked *a, const struct build_req
 			       .state = (char *)b->state, .image_path = b->image_path, .image_hash = b->image_hash,
 			       .config_hash = b->config_hash, .source_hash = b->source_hash, .toolchain = b->toolchain,
 			       .error = b->error, .warnings = b->warnings, .log_path = b->log_path, .seconds = b->seconds,
-			       .isolated = b->isolated, .cached = b->cached, .time = now_usec()};
+			       .isolated = b->isolated, .clean = b->clean, .cached = b->cached, .time = now_usec()};
 
 	return streq(b->state, "infra") ? 0 : store_build_put(c->store, &row, NULL);
 }
@@ -49,6 +49,7 @@ static void print_json(const struct build_request *q, const struct build_result 
 		json_object_object_add(o, texts[i].key, texts[i].text ? json_object_new_string(texts[i].text) : NULL);
 	json_object_object_add(o, "seconds", json_object_new_double(b->seconds));
 	json_object_object_add(o, "cached", json_object_new_boolean(b->cached));
+	json_object_object_add(o, "isolated", json_object_new_boolean(b->isolated));
 	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
 	json_object_put(o);
 }
@@ -62,6 +63,8 @@ static void print_text(const struct build_request *q, const struct build_result 
 		printf("error: %s\n", b->error);
 	for (char *save = NULL, *l = warnings ? strtok_r(warnings, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save))
 		printf("warning: %s\n", l);
+	if (!b->isolated)
+		puts("not isolated: the tree's code ran with your rights (sandbox: none)");
 	if (b->image_path)
 		printf("image: %s\nsha256: %s\n", b->image_path, b->image_hash);
 	if (b->log_path)

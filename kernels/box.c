@@ -159,9 +159,8 @@ static void system_folders(struct strv *a)
 
 static void box_args(const struct box *b, struct strv *a)
 {
-	/* bubblewrap itself makes /proc/sys, sysrq-trigger, irq and bus read-only */
 	static const char *const hidden[] = {"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kmsg", "/proc/timer_list",
-					     "/proc/latency_stats", "/proc/acpi", "/proc/scsi", "/proc/fs"};
+					     "/proc/latency_stats", "/proc/sysrq-trigger", "/proc/acpi", "/proc/scsi", "/proc/fs"};
 	_cleanup_free_ char *tmp = xasprintf("%llu", TMP_BYTES), *shm = xasprintf("%llu", SHM_BYTES),
 			    *fd = xasprintf("%d", PROC_PASSED_FD);
 
@@ -170,6 +169,7 @@ static void box_args(const struct box *b, struct strv *a)
 			  "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"));
 	system_folders(a);
 	strv_addv(a, ARGV("--dev", "/dev", "--proc", "/proc", "--ro-bind-try", "/sys/devices/system", "/sys/devices/system"));
+	strv_addv(a, ARGV("--ro-bind", "/proc/sys", "/proc/sys"));
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		mask(a, hidden[i]);
 	strv_addv(a, ARGV("--perms", "1777", "--size", tmp, "--tmpfs", "/tmp", "--perms", "1777", "--size", shm, "--tmpfs", "/dev/shm",

@@ -244,6 +244,7 @@ static int get_from(const char *dir, struct build_result *ret)
 	log = xasprintf("%s/build.log.zst", dir);
 	ret->log_path = fs_exists(log) ? TAKE_PTR(log) : NULL;
 	ret->cached = true;
+	ret->isolated = box_mode() == BOX_ISOLATED; /* the key says it, too */
 	utimensat(AT_FDCWD, dir, NULL, 0); /* what was used last goes last */
 	return 1;
 }

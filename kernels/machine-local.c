@@ -162,7 +162,7 @@ static int run_boxed(const struct boot_request *q, const char *dir, const char *
 	const struct box_mount mounts[] = {{work, BOX_RESULT, true}, {script, BOX_SCRIPT, false}, {q->image, BOX_ARTEFACT, false}};
 	struct box b = {.script = "exec /bin/sh " BOX_SCRIPT, .mount = mounts, .n_mounts = q->image ? 3 : 2, .cwd = BOX_RESULT,
 			.log_path = log, .what = "the run", .cancel = q->cancel, .limits = {.seconds = q->script_timeout_s}};
-	struct box_export x = {.folder = work, .to_dir = result, .all = true, .max_bytes = 1ll << 30, .max_file = 256ll << 20,
+	struct box_export x = {.folder = work, .to_dir = result, .all = true, .folders_too = true, .max_bytes = 1ll << 30, .max_file = 256ll << 20,
 			       .max_files = 10000, .cancel = q->cancel};
 	struct box_result res = {0};
 	int r = box_folder_make(work);

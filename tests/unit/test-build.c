@@ -99,7 +99,7 @@ static void test_bad(const char *one)
 	wants(one, "true", "broken", "was not made", "an artefact that was not made");
 	wants(one, "ln -s /etc/passwd prog", "broken", "leads out", "an artefact that leads out of the worktree");
 	wants(one, "mkfifo prog", "broken", "neither", "an artefact that would never end");
-	wants(one, "echo x >/etc/kperfbot-was-here", "broken", "/etc/kperfbot-was-here: Permission denied", "writing outside is refused and named");
+	wants(one, "echo x >/etc/kperfbot-was-here", "broken", "tried to write outside", "writing outside is refused and named");
 	wants(one, "bash -c 'echo x >/dev/tcp/192.0.2.1/80'", "broken", "tried to reach the network", "so is the network");
 	fs_write_atomic(secret, "s", 1);
 	{

@@ -2,6 +2,7 @@
 /* Machines without a boot: the result unpacker on hostile streams, the cpio writer, the reading of consoles, the root
  * image's cache and the local driver. */
 #include "kernels/cpio.h"
+#include "kernels/box.h"
 #include "kernels/machine-internal.h"
 #include "kernels/result.h"
 #include "lib/fs.h"
@@ -227,12 +228,15 @@ static void test_console(void)
 	is_str(none, "", "an empty console has an empty tail");
 }
 
+static bool trusted;
+
 static struct boot_result local(const char *script, double timeout, const char *dir, volatile const int *cancel)
 {
 	struct machine m = {.name = (char *)"here", .driver = (char *)"local"};
 	_cleanup_free_ char *out = xasprintf("%s/%s", tmp, dir);
 	struct boot_request q = {.machine = &m, .image = "/etc/passwd", .script = script, .script_timeout_s = timeout,
-				 .env = ARGV("EXTRA=e x"), .perturb = 7, .out_dir = out, .cancel = cancel};
+				 .env = ARGV("EXTRA=e x"), .perturb = 7, .out_dir = out, .trusted = trusted,
+				 .cancel = cancel};
 	struct boot_result r = {0};
 
 	is_int(machine_boot(&q, &r), 0, "local boot of '%.30s'", script);
@@ -255,7 +259,8 @@ static void test_local(void)
 	is_int(r.exit_status, 3, "its exit status");
 	is_str(r.console_tail, "last\n", "what it said last");
 	(void)fs_read(file, 0, &got);
-	is_str(buf_str(&got), "/etc/passwd 7 e x\n", "artefact, replicate and environment");
+	is_str(buf_str(&got), trusted ? "/etc/passwd 7 e x\n" : "/tmp/kperfbot/artefact 7 e x\n", "artefact, replicate and environment");
+	ok(r.isolated == !trusted, "whether it was isolated is told");
 	ok(!fs_exists(boot), "the boot folder is gone");
 	boot_result_release(&r);
 	r = local(script, 0.5, "l2", NULL);
@@ -274,6 +279,34 @@ static void test_local(void)
 	boot_result_release(&r);
 	r = local("sleep 987", 100, "l3", &stop);
 	is_str(r.verdict, "infra", "a stopped run is nobody's fault");
+	boot_result_release(&r);
+	for (size_t i = 0; i < 3; i++) {
+		_cleanup_free_ char *dir = xasprintf("%s/l%zu", tmp, i + 1);
+
+		fs_rm_rf(dir);
+	}
+}
+
+/* What a program leaves may be meant for the one who reads it. */
+static void test_local_hostile(void)
+{
+	_cleanup_free_ char *result = xasprintf("%s/h1/result", tmp), *keep = xasprintf("%s/keep", result), *set = xasprintf("%s/set", result);
+	_cleanup_strv_ struct strv names = {0};
+	struct stat st;
+	struct boot_result r = local("cd $RESULT_DIR; echo 1 >keep; ln -s /etc/passwd link; ln -s keep near; mkfifo pipe; mkdir -p a/b; echo 2 >a/b/c; "
+				     "cp keep set; chmod 6777 set; chmod 0 a", 20, "h1", NULL);
+
+	is_str(r.verdict, "ok", "a script that leaves traps");
+	is_int(fs_list(result, &names), 0, "its result folder");
+	ok(names.n == 4 && !strv_has(&names, "link") && !strv_has(&names, "pipe"), "has no pipe and no link that leads out");
+	ok(fs_size(keep) == 2 && stat(set, &st) == 0 && (st.st_mode & 07777) == 0755, "and no mode but 0755");
+	boot_result_release(&r);
+	r = local("truncate -s 5G $RESULT_DIR/big", 20, "h2", NULL);
+	is_str(r.verdict, "crashed", "a file of 5 GiB is not taken");
+	ok(r.cause && strstr(r.cause, "'big' is larger than 256 MiB"), "and named: %s", r.cause ? r.cause : "");
+	boot_result_release(&r);
+	r = local("id -u; cat /root/.bashrc /etc/shadow; ls /home; echo x >/dev/tcp/127.0.0.1/1; kill -9 -1; exit 5", 20, "h3", NULL);
+	is_int(r.exit_status, 5, "and it kills nobody but itself");
 	boot_result_release(&r);
 }
 
@@ -350,7 +383,15 @@ int main(void)
 	test_unpack_caps();
 	test_cpio();
 	test_console();
+	trusted = true;
 	test_local();
+	trusted = false;
+	if (box_check() == 0) {
+		test_local();
+		test_local_hostile();
+	} else {
+		ok(true, "in a box # SKIP %s", err_msg());
+	}
 	test_machine_errors();
 	test_root();
 	(void)fs_rm_rf(tmp);
