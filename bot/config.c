@@ -18,6 +18,7 @@ static const struct key main_keys[] = {
 	{"sandbox", K_SANDBOX, AT(config, no_sandbox)},
 	{"build_memory_mb", K_INT, AT(config, build_memory_mb), 128, 1 << 24},
 	{"build_disk_mb", K_INT, AT(config, build_disk_mb), 16, 1 << 24},
+	{"build_files", K_INT, AT(config, build_files), 100, 1 << 30},
 	{"build_timeout", K_SECONDS, AT(config, build_timeout_s), 1, 7 * 86400},
 };
 static const struct key judge_keys[] = {
@@ -94,7 +95,7 @@ static void mistake(struct mistakes *m, int r)
 static bool is_wide_int(const struct key *k)
 {
 	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_commits",
-					   "build_memory_mb", "build_disk_mb"};
+					   "build_memory_mb", "build_disk_mb", "build_files"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
 		if (streq(k->name, wide[i]))

@@ -39,7 +39,7 @@ struct config {
 	int build_slots, build_jobs;    /* default 1, nproc */
 	int min_free_mb;                /* no new work below this; default 512 */
 	bool no_sandbox;                /* "sandbox: none": foreign code runs with our rights */
-	int64_t build_memory_mb, build_disk_mb; /* for all of a build; 0: what box.h says */
+	int64_t build_memory_mb, build_disk_mb, build_files; /* for all of a build; 0: what box.h says */
 	double build_timeout_s;         /* default 2 h */
 	/* judging */
 	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.001 */

@@ -117,6 +117,7 @@ static int do_build(struct work *w, usec_t *retry)
 	struct build_request q = {.commit = arg(w, "commit"), .kconfig = plain, .align_functions = aligned, .state_dir = cfg->state_dir,
 				  .cache_dir = cfg->cache_dir, .log_path = log, .jobs = cfg->build_jobs,
 				  .max_memory = (uint64_t)cfg->build_memory_mb << 20, .max_disk = cfg->build_disk_mb << 20,
+				   .max_files = cfg->build_files,
 				  .cancel = w->cancel};
 	int r = load_tree(w, &t, &tc);
 

@@ -12,6 +12,7 @@
 #include <pwd.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
@@ -219,7 +220,7 @@ struct watched {
 	uint64_t memory;
 	int64_t disk, inodes, output, base_bytes, base_files;
 	usec_t deadline, usage_at;
-	int64_t free_then;      /* of the file system of the first writable mount */
+	int64_t free_then, inodes_then; /* of the file system of the first writable mount */
 	bool isolated;
 };
 
@@ -273,18 +274,32 @@ static int usage_of_all(const struct box *b, int64_t *bytes, int64_t *files)
 	return r;
 }
 
+/* Of the file system that it writes to; false where there is none. */
+static bool space(const struct box *b, int64_t *bytes, int64_t *inodes)
+{
+	size_t next = 0;
+	const char *dir = writable_mount(b, 0, &next);
+	struct statvfs v;
+
+	if (!dir || statvfs(dir, &v) < 0)
+		return false;
+	*bytes = (int64_t)(v.f_bavail * v.f_frsize);
+	*inodes = (int64_t)v.f_favail;
+	return true;
+}
+
 /* The free space tells cheaply that something grows; who it is, and how many files, only a look at the folders does. */
 static enum box_stop over_quota(struct watched *w)
 {
-	size_t next = 0;
-	const char *dir = writable_mount(w->b, 0, &next);
-	int64_t left = dir ? fs_free_bytes(dir) : 0, bytes, files;
+	int64_t left, inodes, bytes, files;
 	usec_t now = mono_usec();
 
-	if (!dir || (now < w->usage_at && w->free_then - left < w->disk))
+	if (!space(w->b, &left, &inodes) ||
+	    (now < w->usage_at && w->free_then - left < w->disk && w->inodes_then - inodes < w->inodes))
 		return BOX_NOT_STOPPED;
 	w->usage_at = now + USAGE_EVERY;
 	w->free_then = left;
+	w->inodes_then = inodes;
 	if (usage_of_all(w->b, &bytes, &files) < 0)
 		return BOX_NOT_STOPPED;
 	if (bytes - w->base_bytes > w->disk)
@@ -390,8 +405,6 @@ static uint64_t memory_limit(const struct box_limits *l)
 static void watched_init(struct watched *w, const struct box *b)
 {
 	const struct box_limits *l = &b->limits;
-	size_t next = 0;
-	const char *dir = writable_mount(b, 0, &next);
 
 	*w = (struct watched){.b = b, .memory = memory_limit(l), .disk = l->disk ? l->disk : BOX_DISK,
 			      .inodes = l->inodes ? l->inodes : BOX_INODES, .output = l->output ? l->output : BOX_OUTPUT,
@@ -399,7 +412,7 @@ static void watched_init(struct watched *w, const struct box *b)
 	if (l->seconds > 0)
 		w->deadline = mono_usec() + (usec_t)(l->seconds * 1e6);
 	w->usage_at = mono_usec() + USAGE_EVERY;
-	w->free_then = dir ? fs_free_bytes(dir) : 0;
+	(void)space(b, &w->free_then, &w->inodes_then);
 	watch_groups_make(w->memory, &w->groups);
 }
 

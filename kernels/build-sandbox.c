@@ -19,7 +19,7 @@ static struct box_limits limits(const struct build_job *j, const struct build_st
 	int64_t left = fs_free_bytes(j->q->cache_dir);
 	double seconds = j->deadline ? ((double)j->deadline - (double)mono_usec()) / 1e6 : 0;
 	struct box_limits l = {.memory = s->memory ? s->memory : j->q->max_memory, .disk = j->q->max_disk ? j->q->max_disk : BOX_DISK,
-			       .seconds = j->deadline ? MAX(seconds, 0.05) : 0};
+			       .inodes = j->q->max_files, .seconds = j->deadline ? MAX(seconds, 0.05) : 0};
 
 	if (left >= 0 && left - BUILD_RESERVE < l.disk)
 		l.disk = MAX(left - BUILD_RESERVE, 1);

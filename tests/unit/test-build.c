@@ -257,6 +257,60 @@ static void test_kernel_steps(void)
 		build_result_release(&r[i]);
 }
 
+static char *child_of(const char *parent, const char *script)
+{
+	_cleanup_free_ char *full = xasprintf("git checkout -q %s; %s", parent, script);
+
+	return commit(full);
+}
+
+/* Builds oid in a tree; true when its image holds the words. ret_cached and so on may be NULL. */
+static bool image_has(const char *tree, const char *oid, const char *words, struct build_result *ret)
+{
+	struct build_request q = request(oid, NULL);
+	_cleanup_buf_ struct buf b = {0};
+
+	build_result_release(ret);
+	q.kind = BUILD_KERNEL;
+	q.kconfig = "vm-min";
+	q.tree = tree;
+	run(&q, ret);
+	return ret->image_path && fs_read(ret->image_path, 0, &b) == 0 && strstr(buf_str(&b), words);
+}
+
+/* Objects flow from a commit to its descendants in the same tree, and nowhere else. */
+static void test_flow(void)
+{
+	_cleanup_free_ char *base = commit("git checkout -q --orphan flow; git rm -qrf .; cat >Makefile <<'EOT'\n"
+					   "tinyconfig:\n\ttouch $(O)/.config\nolddefconfig:\n\ttrue\n"
+					   "bzImage:\n\ttest -f $(O)/obj.o || echo honest >$(O)/obj.o\n\tmkdir -p $(O)/arch/x86/boot\n"
+					   "\tcat $(O)/obj.o main.c >$(O)/arch/x86/boot/bzImage\n\techo >$(O)/System.map\nEOT\necho 0 >main.c"),
+			    *evil = child_of(base, "echo >e1; echo >e2; echo >e3; sed -i 's/^bzImage:/&\\n\\techo evil >$(O)\\/obj.o; rm -rf $(O)\\/.git; git init -q $(O) 2>\\/dev\\/null || "
+					     "mkdir $(O)\\/.git/' Makefile"),
+			    *sibling = child_of(base, "echo 1 >main.c"), *below = child_of(evil, "git checkout -q HEAD~ -- Makefile; echo 2 >main.c"),
+			    *same = child_of(base, "echo 3 >main.c"), *late = NULL, *after = NULL, *twin = NULL;
+	struct build_result r = {0};
+
+	{
+		_cleanup_free_ char *take = xasprintf("git checkout -q %s -- .", evil);
+
+		twin = child_of(same, take); /* the files of the hostile commit, with other ancestors */
+	}
+	ok(image_has("one", base, "honest", &r) && r.clean, "from nothing");
+	ok(image_has("one", evil, "evil", &r) && !r.clean, "a commit may do to its own objects what it wants");
+	ok(image_has("one", sibling, "honest\n1", &r) && !r.clean, "but its sibling gets those of their parent");
+	ok(image_has("one", below, "evil\n2", &r) && !r.clean, "its descendants get them");
+	ok(image_has("two", sibling, "honest\n1", &r) && !r.cached, "another tree does not take a build that went on from something");
+	ok(image_has("two", base, "honest", &r) && r.cached, "but one that was made from nothing");
+	ok(image_has("two", twin, "evil", &r) && !r.cached, "nor one with the same files");
+	ok(image_has("one", twin, "evil", &r) && r.cached, "in one tree it is taken where its start is an ancestor");
+	late = child_of(base, "sed -i 's/^bzImage:/&\\n\\techo late >$(O)\\/obj.o; touch -d 2099-01-01 $(O)\\/obj.o/' Makefile");
+	after = child_of(late, "git checkout -q HEAD~ -- Makefile; echo 4 >main.c");
+	ok(image_has("one", late, "late", &r) && r.warnings && strstr(r.warnings, "from the future"), "files from the future are named");
+	ok(image_has("one", after, "honest\n4", &r), "and nobody goes on from them");
+	build_result_release(&r);
+}
+
 /* Functions at multiples of 64 bytes: the tree's own option, or the compiler's; a build of its own in any case. */
 static void test_align(void)
 {
@@ -349,6 +403,7 @@ int main(void)
 	test_cache(one);
 	test_kernel_steps();
 	test_align();
+	test_flow();
 	fs_rm_rf(top);
 	free(top == tmp ? NULL : top);
 	free(work);
