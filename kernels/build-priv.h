@@ -12,7 +12,7 @@
 #define BOX_SRC BOX "/src"
 #define BOX_OUT BOX "/o"
 
-#define BUILD_RESERVE (256ll << 20)     /* bytes of the disk that no build gets */
+#define BUILD_RESERVE (32ll << 20)      /* bytes of the disk that no build gets */
 
 struct build_job {
 	const struct build_request *q;
