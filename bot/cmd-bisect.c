@@ -9,7 +9,6 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx);
 /* Ended when the comparison has ended and each of its cases has. */
 static int all_ended(void *arg, struct ctx *c)
 {
-	static const char *const live[] = {"suspected", "confirmed", "bisecting", "proving", "found"};
 	int64_t id = *(int64_t *)arg;
 	struct db_comparison cmp = {0};
 	struct db_case *cases = NULL;
@@ -18,8 +17,7 @@ static int all_ended(void *arg, struct ctx *c)
 
 	if (!open && store_cases(c->store, NULL, &cases, &n) >= 0)
 		for (size_t i = 0; i < n; i++)
-			for (size_t k = 0; cases[i].comparison == id && k < ARRAY_SIZE(live); k++)
-				open |= streq(cases[i].state, live[k]);
+			open |= cases[i].comparison == id && db_case_lives(&cases[i]);
 	DB_LIST_RELEASE(cases, n, db_case_release);
 	db_comparison_release(&cmp);
 	return !open;
@@ -32,6 +30,7 @@ static struct json_object *case_json(const struct db_case *k)
 	json_object_object_add(o, "case", json_object_new_int64(k->id));
 	json_object_object_add(o, "metric", json_object_new_string(k->metric));
 	json_object_object_add(o, "state", json_object_new_string(k->state));
+	json_object_object_add(o, "asked", json_object_new_string(k->asked));
 	if (k->culprit)
 		json_object_object_add(o, "culprit", json_object_new_string(k->culprit));
 	if (isfinite(k->posterior))
@@ -42,6 +41,17 @@ static struct json_object *case_json(const struct db_case *k)
 	if (k->proof)
 		json_object_object_add(o, "proof", json_tokener_parse(k->proof));
 	return o;
+}
+
+static void print_mailed(const struct ctx *c, const struct db_case *k)
+{
+	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
+
+	if (streq(k->state, "unmailed"))
+		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n", k->id, smtp);
+	else if (streq(k->state, "undelivered"))
+		printf("not mailed: nobody took it; 'kperfbot case show %" PRId64 "' tells why, 'kperfbot report send %" PRId64 "%s --force' "
+		       "tries again\n", k->id, k->id, smtp);
 }
 
 static int print_result(struct ctx *c, int64_t id, bool *ret_found)
@@ -61,12 +71,15 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 
 		if (k->comparison != id)
 			continue;
-		*ret_found |= k->culprit && (streq(k->state, "found") || streq(k->state, "reported"));
+		*ret_found |= k->culprit && (streq(k->state, "found") || streq(k->state, "reported") || streq(k->state, "unmailed") ||
+					     streq(k->state, "undelivered"));
 		json_object_array_add(list, case_json(k));
 		if (!c->json)
 			printf("case %" PRId64 ": %s: %s %+.3f%%%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n", k->id,
 			       k->state, k->metric, 100 * k->effect, k->culprit ? " by " : "", k->culprit ? k->culprit : "",
 			       k->posterior, k->boots, k->builds);
+		if (!c->json)
+			print_mailed(c, k);
 	}
 	if (r >= 0 && c->json) {
 		json_object_object_add(o, "comparison", json_object_new_string(cmp.state));
@@ -84,11 +97,13 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 static int run_bisect(int argc, char **argv, struct ctx *c)
 {
 	const char *tree = NULL, *machine = NULL, *job_name = NULL;
+	bool mail = false;
 	double confidence = 0;
 	const struct opt opts[] = {
 		OPT_TEXT('j', "job", "JOB", &job_name, "job that shows the change (default: the tree's first)"),
 		OPT_TEXT('t', "tree", "NAME", &tree, "tree (where there are several)"),
 		OPT_TEXT('m', "machine", "NAME", &machine, "machine (default: the tree's)"),
+		OPT_FLAG(0, "mail", &mail, "mail what is found (default: only 'report send' does)"),
 		OPT_DOUBLE(0, "confidence", "P", &confidence, "posterior to reach (default: the configuration's)"),
 		OPT_END,
 	};
@@ -113,6 +128,7 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 		c->config.confidence = confidence;
 	r = ctx_store(c, false);
 	e.store = c->store;
+	e.asked = mail ? ASKED_HAND_MAIL : ASKED_HAND;
 	if (r >= 0)
 		r = ask_tree(c, tree, &a);
 	if (r >= 0)
@@ -143,10 +159,11 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_bisect = {
 	.name = "bisect",
-	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME]\nsimulate --n N --snr S ...",
+	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail]\nsimulate --n N --snr S ...",
 	.summary = "find the commit that changed a job's KPI between two commits",
 	.text = "Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
-		"Uses the running daemon, or does the work itself. Exit 1 when nobody was found. 'bisect simulate --help' tells of\n"
-		"the test bench.",
+		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed, nor is the mbox written: the case\n"
+		"ends as unmailed, and 'report send' mails it. What a branch brings, too, the daemon mails. Exit 1 when nobody was\n"
+		"found. 'bisect simulate --help' tells of the test bench.",
 	.run = run_bisect,
 };

@@ -154,21 +154,52 @@ static void tell_culprit(struct story *s, const struct facts *f)
 		tell(s, "note", "note", "%s", f->c.note);
 }
 
+static struct json_object *delivery_json(const struct db_delivery *d)
+{
+	const struct { const char *key, *text; } texts[] = {{"way", d->way}, {"recipient", d->recipient}, {"state", d->state},
+							    {"words", d->detail}};
+	struct json_object *o = json_object_new_object();
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		json_object_object_add(o, texts[i].key, texts[i].text ? json_object_new_string(texts[i].text) : NULL);
+	json_object_object_add(o, "attempts", json_object_new_int64(d->attempts));
+	return o;
+}
+
 static void tell_report(struct story *s, struct ctx *c, int64_t id)
 {
-	static const char *const ways[] = {"mbox", "smtp"};
 	_cleanup_(db_report_release) struct db_report rep = {0};
+	struct json_object *list;
+	struct db_delivery *d = NULL;
+	size_t n = 0;
 
 	if (store_report_by_case(c->store, id, &rep) < 0)
 		return;
 	tell(s, "subject", "report", "%s", rep.subject);
 	tell(s, "message_id", "", "%s", rep.message_id);
-	for (size_t i = 0; i < ARRAY_SIZE(ways); i++) {
-		_cleanup_(db_delivery_release) struct db_delivery d = {0};
-
-		if (store_delivery_get(c->store, rep.id, ways[i], &d) == 0)
-			tell(s, ways[i], ways[i], "%s: %s", d.state, d.detail ? d.detail : "");
+	list = json_object_new_array();
+	(void)store_deliveries(c->store, rep.id, NULL, &d, &n);
+	for (size_t i = 0; i < n; i++) {
+		tell(s, d[i].way, d[i].way, "%s%s%s: %s%s", d[i].recipient, *d[i].recipient ? " " : "", d[i].state,
+		     d[i].detail ? d[i].detail : "", streq(d[i].state, "waiting") ? ", tried again later" : "");
+		json_object_array_add(list, delivery_json(&d[i]));
 	}
+	json_object_object_add(s->o, "deliveries", list);
+	DB_LIST_RELEASE(d, n, db_delivery_release);
+}
+
+/* Who asked, and what became of the report where that is nobody's. */
+static void tell_asked(struct story *s, const struct ctx *c, const struct db_case *one)
+{
+	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
+
+	tell(s, "asked", "asked by", "%s", streq(one->asked, ASKED_DAEMON) ? "the daemon" :
+	     db_case_mails(one) ? "hand, to be mailed" : "hand, so nobody is mailed");
+	json_object_object_add(s->o, "asked", json_object_new_string(one->asked));
+	if (streq(one->state, "unmailed"))
+		tell(s, "todo", "to mail it", "kperfbot report send %" PRId64 "%s", one->id, smtp);
+	else if (streq(one->state, "undelivered"))
+		tell(s, "todo", "to try again", "kperfbot report send %" PRId64 "%s --force", one->id, smtp);
 }
 
 static void tell_events(struct story *s, struct ctx *c, int64_t id)
@@ -224,6 +255,7 @@ static int show(struct ctx *c, const struct facts *f)
 
 	count(&s, "case", f->c.id);
 	tell(&s, "state", "state", "%s", f->c.state);
+	tell_asked(&s, c, &f->c);
 	tell_what(&s, f);
 	tell_culprit(&s, f);
 	tell_reach(&s, c, f);
@@ -275,16 +307,6 @@ static void cancel_tasks(struct ctx *c, int64_t case_id)
 	DB_LIST_RELEASE(t, n, db_task_release);
 }
 
-static bool is_live(const char *state)
-{
-	static const char *const live[] = {"suspected", "confirmed", "bisecting", "proving", "found"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(live); i++)
-		if (streq(live[i], state))
-			return true;
-	return false;
-}
-
 static bool is_proven(const struct db_case *one) { return one->culprit && one->proof && strstr(one->proof, "\"effect\""); }
 
 /* The proof is to go on with the builds that have aligned functions; what they said before is forgotten. */
@@ -306,8 +328,8 @@ static int want_aligned(struct db_case *one)
 }
 
 /* why NULL: reopen. A case with a proven culprit is found again, or proven again with aligned functions; any other is searched
- * again with what is stored. */
-static int change(struct ctx *c, int64_t id, const char *why, bool aligned)
+ * again with what is stored. It is by hand from now on. */
+static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool mail)
 {
 	_cleanup_(db_case_release) struct db_case one = {0};
 	_cleanup_free_ char *note = NULL;
@@ -316,7 +338,7 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned)
 
 	if (r < 0)
 		return verb_fail(c, r);
-	if (!why && is_live(one.state))
+	if (!why && db_case_lives(&one))
 		return verb_fail(c, err_set(-EINVAL, "case %" PRId64 " is open: it is '%s'", id, one.state));
 	if (aligned && (r = want_aligned(&one)) < 0)
 		return verb_fail(c, r);
@@ -328,7 +350,9 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned)
 	one.state = xstrdup(state);
 	one.note = TAKE_PTR(note);
 	one.changed = now_usec();
-	r = store_case_put(c->store, &one, &id);
+	r = why ? 0 : store_case_asked(c->store, id, mail ? ASKED_HAND_MAIL : ASKED_HAND);      /* first: the daemon is awake */
+	if (r >= 0)
+		r = store_case_put(c->store, &one, &id);
 	if (r < 0)
 		return verb_fail(c, r);
 	if (why)
@@ -338,7 +362,8 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned)
 	if (c->json)
 		printf("{\"case\": %" PRId64 ", \"state\": \"%s\"}\n", id, state);
 	else
-		printf("case %" PRId64 " is %s now\n", id, state);
+		printf("case %" PRId64 " is %s now%s\n", id, state, why || mail ? "" : "; what comes of it is not mailed: reopened by hand, "
+		       "without --mail");
 	return EXIT_DONE;
 }
 
@@ -355,10 +380,11 @@ static int run_case(int argc, char **argv, struct ctx *c)
 {
 	const char *why = NULL, *state = NULL, *tree = NULL, *what;
 	int64_t id = 0, limit = 100;
-	bool aligned = false;
+	bool aligned = false, mail = false;
 	const struct opt opts[] = {
 		OPT_TEXT('w', "why", "TEXT", &why, "ignore: the reason, kept with the case"),
 		OPT_FLAG(0, "aligned", &aligned, "reopen: prove it with aligned functions, too ('judge: proof_aligned')"),
+		OPT_FLAG(0, "mail", &mail, "reopen: mail what comes of it"),
 		OPT_TEXT('s', "state", "STATE", &state, "list: only cases in this state"),
 		OPT_TEXT('t', "tree", "NAME", &tree, "list: only cases of this tree"),
 		OPT_INT('n', "limit", "N", &limit, "list: at most that many, newest first"),
@@ -373,8 +399,8 @@ static int run_case(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "case list, case show N, case ignore N --why TEXT or case reopen N");
 	if (argc == 2 && parse_i64(argv[1], &id) < 0)
 		return verb_usage(c, "'%s' is no number of a case; 'kperfbot case list' has them", argv[1]);
-	if (aligned && !streq(what, "reopen"))
-		return verb_usage(c, "--aligned goes with case reopen");
+	if ((aligned || mail) && !streq(what, "reopen"))
+		return verb_usage(c, "--%s goes with case reopen", aligned ? "aligned" : "mail");
 	if (streq(what, "ignore") && (!why || !*why))
 		return verb_usage(c, "say why: case ignore %" PRId64 " --why 'known trade-off, see ...'", id);
 	r = ctx_store(c, streq(what, "list") || streq(what, "show"));
@@ -382,16 +408,19 @@ static int run_case(int argc, char **argv, struct ctx *c)
 		return verb_fail(c, r);
 	if (streq(what, "list"))
 		return list(c, state, tree, limit);
-	return streq(what, "show") ? run_show(c, id) : change(c, id, streq(what, "ignore") ? why : NULL, aligned);
+	return streq(what, "show") ? run_show(c, id) : change(c, id, streq(what, "ignore") ? why : NULL, aligned, mail);
 }
 
 const struct verb verb_case = {
 	.name = "case",
-	.usage = "list [--state=STATE] [--tree=NAME]\nshow N\nignore N --why TEXT\nreopen N [--aligned]",
+	.usage = "list [--state=STATE] [--tree=NAME]\nshow N\nignore N --why TEXT\nreopen N [--aligned] [--mail]",
 	.summary = "changes that were found: what, how much, how sure, which commit",
 	.text = "A case is a significant change of a KPI on a tree. It goes from suspected over confirmed, bisecting, proving and found\n"
 		"to reported; or it is not-reproduced, fixed, or ignored with a reason. ignore stops its work; reopen takes it up again\n"
-		"with all that was measured. reopen --aligned: is it code layout? A proven commit and its parent are built once more with\n"
-		"every function at a multiple of 64 bytes and booted in turns; case show tells what remains.",
+		"with all that was measured.\n\n"
+		"What was asked or reopened by hand without --mail ends as unmailed. undelivered is what nobody has got: no recipient by\n"
+		"SMTP or, where that is off, not the mbox. 'report send' helps in both; case show tells how.\n\n"
+		"reopen --aligned: is it code layout? A proven commit and its parent are built once more with every function at a\n"
+		"multiple of 64 bytes and booted in turns; case show tells what remains.",
 	.run = run_case,
 };

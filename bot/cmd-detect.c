@@ -13,7 +13,7 @@ struct options {
 	const char *tree, *kconfig, *job, *machine, *metric, *branch;
 	double min_effect, penalty;
 	int64_t min_segment;
-	bool ask;
+	bool ask, mail;
 };
 
 /* ---- files ---- */
@@ -194,6 +194,7 @@ static int detect(struct ctx *c, const struct options *o, const struct history *
 	int r = o->ask ? asker_load(c, h, &a) : 0;
 	struct detect_scope d = {&a.tree, &a.tcfg, h->branch, a.machine, o->metric, &a.job};
 
+	a.e.asked = o->mail ? ASKED_HAND_MAIL : ASKED_HAND;
 	if (r >= 0 && o->ask && isnan(o->min_effect)) {
 		r = engine_detect_config(&a.e, &d, &own);
 		cfg.min_effect = r < 0 ? 0 : own.min_effect;
@@ -221,6 +222,8 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 		return verb_usage(c, "detect needs either a CSV file with the columns index,value or --metric NAME");
 	if (o->min_effect < 0 || o->penalty < 0 || o->min_segment < 1 || o->min_effect > 1e6)
 		return verb_usage(c, "--min-effect, --penalty and --min-segment are not negative");
+	if (o->mail && !o->ask)
+		return verb_usage(c, "--mail goes with --ask");
 	if (argc && (o->ask || o->branch))
 		return verb_usage(c, "--ask and --branch are for stored series");
 	return -1;
@@ -240,6 +243,7 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 		OPT_DOUBLE(0, "penalty", "P", &o.penalty, "price of a change point in units of ln(n) (10); less finds more"),
 		OPT_INT(0, "min-segment", "N", &o.min_segment, "fewest commits of a level (5); newer ones are provisional"),
 		OPT_FLAG(0, "ask", &o.ask, "ask for boots or a comparison, as the daemon does by itself"),
+		OPT_FLAG(0, "mail", &o.mail, "--ask: mail what comes of it"),
 		OPT_END,
 	};
 	_cleanup_(history_release) struct history h = {0};
@@ -257,13 +261,14 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		r = c->json ? print_json(&h, &res, what) : print_table(&h, &res, ctx_form(c));
 	if (r >= 0 && o.ask && ctx_form(c) == TABLE_TERM)
-		printf("%s\n", what ? what : "nothing to ask: no change point that is not known");
+		printf("%s\n%s", what ? what : "nothing to ask: no change point that is not known",
+		       what && !o.mail ? "what comes of it is not mailed: asked by hand, without --mail\n" : "");
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 
 const struct verb verb_detect = {
 	.name = "detect",
-	.usage = "[options] FILE.csv\n[options] --metric NAME [--tree T] [--branch B] [--job J] [--machine M] [--ask]",
+	.usage = "[options] FILE.csv\n[options] --metric NAME [--tree T] [--branch B] [--job J] [--machine M] [--ask [--mail]]",
 	.summary = "where a series changed its level",
 	.text = "A file has the columns index,value; equal indexes are repeated measurements of one commit. A stored series is in\n"
 		"the order of its branch's first-parent line, one value per boot; what was measured beside that line is left out\n"
@@ -271,6 +276,6 @@ const struct verb verb_detect = {
 		"with too few commits behind it is provisional.\n\n"
 		"--ask does what the daemon does when new runs of a branch have come: the newest point that no comparison or case\n"
 		"knows gets more boots of its commit and the one before while it is provisional ('judge: detect_boots'), and when it\n"
-		"stays, a comparison of the two. The daemon does that work.",
+		"stays, a comparison of the two. The daemon does that work. A case that comes of it is not mailed without --mail.",
 	.run = run_detect,
 };

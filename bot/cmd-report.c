@@ -80,6 +80,39 @@ static int render(struct ctx *c, int64_t id)
 	return r < 0 ? verb_fail(c, r) : print_report(c, &rep);
 }
 
+/* The case knows, and the daemon goes on with those who are to be tried again. Keeps the message of r. */
+static int after(struct ctx *c, int64_t id, const char *way, int result)
+{
+	struct engine e = {.store = c->store, .cfg = &c->config};
+	_cleanup_(db_case_release) struct db_case one = {0};
+	_cleanup_free_ char *message = xstrdup(err_msg());
+	int r = store_case_by_id(c->store, id, &one);
+
+	if (r >= 0 && !db_case_lives(&one)) /* else the engine does it */
+		r = engine_settle(&e, &one);
+	if (r >= 0 && result == -EAGAIN)
+		r = engine_send_later(&e, &one, way);
+	if (r >= 0)
+		err_set(0, "%s", message);
+	return r;
+}
+
+static int print_sent(const struct ctx *c, int64_t id, const char *way, const struct report_config *rc)
+{
+	struct report_standing st = {0};
+
+	(void)report_standing(c->store, id, way, &st);
+	if (c->json)
+		printf("{\"case\": %" PRId64 ", \"way\": \"%s\", \"state\": \"sent\", \"sent\": %zu, \"recipients\": %zu}\n", id,
+		       way, st.sent, st.n);
+	else if (streq(way, "mbox"))
+		printf("report of case %" PRId64 " is in %s\n", id, rc->mbox);
+	else
+		printf("report of case %" PRId64 " is sent by SMTP to %zu of %zu recipients%s\n", id, st.sent, st.n,
+		       st.sent < st.n ? "; 'kperfbot case show' tells why" : "");
+	return EXIT_DONE;
+}
+
 static int deliver(struct ctx *c, int64_t id, const char *way, bool force)
 {
 	_cleanup_(db_report_release) struct db_report rep = {0};
@@ -97,14 +130,7 @@ static int deliver(struct ctx *c, int64_t id, const char *way, bool force)
 	if (r >= 0 && force)
 		r = report_again(c->store, id, way);
 	r = r < 0 ? r : report_deliver(c->store, id, way, &rc);
-	if (r < 0)
-		return verb_fail(c, r);
-	if (c->json)
-		printf("{\"case\": %" PRId64 ", \"way\": \"%s\", \"state\": \"sent\"}\n", id, way);
-	else
-		printf("report of case %" PRId64 " is %s%s\n", id, streq(way, "mbox") ? "in " : "sent by SMTP",
-		       streq(way, "mbox") ? rc.mbox : "");
-	return EXIT_DONE;
+	return after(c, id, way, r) < 0 ? verb_fail(c, -EIO) : r < 0 ? verb_fail(c, r) : print_sent(c, id, way, &rc);
 }
 
 static int run_report(int argc, char **argv, struct ctx *c)
@@ -138,7 +164,9 @@ const struct verb verb_report = {
 	.usage = "show CASE\nrender CASE\nsend CASE [--smtp] [--force]",
 	.summary = "the mail of a case: show it, render it anew, send it",
 	.text = "A report is written once and kept; show prints it. render prints what would be written now and keeps nothing.\n"
-		"send delivers it, into the mbox file or by SMTP, once: what was sent already is not sent again, whatever happens.\n"
+		"send delivers it, into the mbox file or by SMTP, once: who has got it does not get it again, whatever happens. The\n"
+		"daemon tries a recipient whom the server puts off again later, alone; --force tries those again who were refused or\n"
+		"of whom it is not known. 'case show' tells of each.\n"
 		"Only addresses that 'mail: allow:' in the configuration lets through get mail; by default that is nobody.",
 	.run = run_report,
 };

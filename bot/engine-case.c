@@ -2,6 +2,7 @@
 /* The life of a case from "confirmed" to "reported": the search and the report; the proof is engine-proof.c. */
 #include "bot/engine-priv.h"
 #include "kernels/build.h"
+#include "reporters/deliver.h"
 
 #include <json-c/json.h>
 
@@ -422,32 +423,85 @@ static int case_task(struct engine *e, const struct db_case *c, const char *kind
 	return r;
 }
 
-static int report(struct engine *e, struct db_case *c)
+static const char *const ways[] = {"mbox", "smtp"};
+
+/* The way that makes people know of a case. */
+static const char *way_out(const struct engine *e) { return ways[e->cfg->mail_smtp_enabled]; }
+
+int engine_settle(struct engine *e, struct db_case *c)
 {
-	static const char *const ways[] = {"mbox", "smtp"};
+	struct report_standing st = {0};
+	int r = report_standing(e->store, c->id, way_out(e), &st);
+
+	if (r < 0 || !st.sent)
+		return r;
+	if (streq(c->state, "found") || streq(c->state, "unmailed") || streq(c->state, "undelivered"))
+		r = case_state(e, c, "reported", st.n > 1 ? "%zu of %zu recipients have it" : "report delivered", st.sent, st.n);
+	return r < 0 ? r : 1;
+}
+
+int engine_send_later(struct engine *e, const struct db_case *c, const char *way)
+{
 	struct db_task t = {0};
 	int64_t id;
-	bool done = true;
+	int r = case_task(e, c, "send", way, &id);
+
+	if (r >= 0)
+		r = store_task_by_id(e->store, id, &t);
+	if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+		r = store_task_retry(e->store, id);
+	db_task_release(&t);
+	return MIN(r, 0);
+}
+
+/* Queues what goes out. 1: the way that counts has ended, and ret_why tells how. */
+static int send(struct engine *e, const struct db_case *c, char **ret_why)
+{
+	bool over = false;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i <= (size_t)e->cfg->mail_smtp_enabled; i++) {
+		struct db_task t = {0};
+		int64_t id;
+
+		r = case_task(e, c, "send", ways[i], &id);
+		if (r >= 0)
+			r = store_task_by_id(e->store, id, &t);
+		if (r >= 0 && streq(ways[i], way_out(e)) && !streq(t.state, "ready") && !streq(t.state, "running")) {
+			over = true;
+			*ret_why = xstrdup(t.result ? t.result : t.state);
+		}
+		db_task_release(&t);
+	}
+	return r < 0 ? r : over;
+}
+
+static int report(struct engine *e, struct db_case *c)
+{
+	_cleanup_free_ char *why = NULL;
+	struct db_task t = {0};
+	int64_t id;
 	int r = case_task(e, c, "report", NULL, &id);
 
 	if (r >= 0)
 		r = store_task_by_id(e->store, id, &t);
+	if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64 "' tries again",
+			       t.result ? t.result : t.state, c->id);
 	if (r < 0 || !streq(t.state, "done")) {
 		db_task_release(&t);
 		return MIN(r, 0);
 	}
 	db_task_release(&t);
-	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(ways); i++) {
-		if (i == 1 && !e->cfg->mail_smtp_enabled)
-			continue;
-		r = case_task(e, c, "send", ways[i], &id);
-		if (r >= 0)
-			r = store_task_by_id(e->store, id, &t);
-		done = done && r >= 0 && (streq(t.state, "done") || streq(t.state, "failed"));
-		db_task_release(&t);
-	}
-	if (r >= 0 && done)
-		r = case_state(e, c, "reported", "report delivered");
+	r = engine_settle(e, c);
+	if (r == 0 && !db_case_mails(c))
+		return case_state(e, c, "unmailed", "asked by hand, so not mailed; 'kperfbot report send %" PRId64 "%s' mails it", c->id,
+				  e->cfg->mail_smtp_enabled ? " --smtp" : "");
+	if (r == 0)
+		r = send(e, c, &why);
+	if (r > 0 && why)
+		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64 "%s --force' tries again",
+			       why, c->id, e->cfg->mail_smtp_enabled ? " --smtp" : "");
 	return MIN(r, 0);
 }
 
@@ -456,6 +510,8 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 	struct scope s = {0};
 	int r = 0;
 
+	if (streq(c->state, "unmailed"))
+		return case_state(e, c, "found", "asked again, and now to be mailed");
 	if (streq(c->state, "found"))
 		return report(e, c);
 	if (engine_has_active(e, c->comparison, c->id))

@@ -80,6 +80,21 @@ static int runs_since(struct engine *e, const struct scope *s, const char *commi
 	return r == -ENOENT ? 0 : MIN(r, 0);
 }
 
+/* Who asked for boots of this commit: what its own series shows because a person asked for them, that person asks. */
+static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t machine, const char *at, const char **ret)
+{
+	struct db_comparison *all = NULL;
+	size_t n = 0;
+	int r = store_comparisons(e->store, NULL, &all, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (same_question(d, &all[i], machine) && streq(all[i].base, at) && streq(all[i].head, at) &&
+		    !streq(all[i].asked, ASKED_DAEMON))
+			*ret = streq(all[i].asked, ASKED_HAND_MAIL) ? ASKED_HAND_MAIL : ASKED_HAND;
+	DB_LIST_RELEASE(all, n, db_comparison_release);
+	return MIN(r, 0);
+}
+
 /* The place of the boots that a provisional point at this commit gets: a comparison of the commit with itself, ended. Its
  * time tells which boots those are. */
 static int place_of_boots(struct engine *e, const struct detect_scope *d, const char *at, struct scope *ret)
@@ -127,10 +142,14 @@ static int answer(struct engine *e, const struct detect_scope *d, const struct h
 	double change = 100 * (p->after - p->before) / fabs(p->before);
 	_cleanup_free_ char *what = NULL;
 	int64_t id = 0;
+	struct engine asker = *e;       /* borrowed */
 	int r = covered(e, d, machine, before, at);
 
+	if (r == 0 && streq(e->asked, ASKED_DAEMON))
+		r = asked_by_hand(e, d, machine, at, &asker.asked);
 	if (r != 0)
 		return MIN(r, 0);
+	e = &asker;
 	if (p->provisional && e->cfg->detect_boots > 0) {
 		r = ask_boots(e, d, before, at);
 		if (r == -ENODATA)

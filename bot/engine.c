@@ -187,16 +187,6 @@ void engine_release(struct engine *e)
 	e->n_active = 0;
 }
 
-static bool case_lives(const struct db_case *c)
-{
-	static const char *const live[] = {"suspected", "confirmed", "bisecting", "proving", "found"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(live); i++)
-		if (streq(c->state, live[i]))
-			return true;
-	return false;
-}
-
 static void keep_first(int r, int *first, char **text)
 {
 	if (r < 0 && !*first) {
@@ -215,10 +205,11 @@ int engine_plan(struct engine *e)
 	int first = 0;
 
 	engine_release(e);
+	e->asked = ASKED_DAEMON;
 	keep_first(store_tasks(e->store, "ready,running", &e->active, &e->n_active), &first, &text);
 	keep_first(store_cases(e->store, NULL, &cases, &n_cases), &first, &text);
 	for (size_t i = 0; i < n_cases; i++)
-		if (case_lives(&cases[i]))
+		if (db_case_lives(&cases[i]))
 			keep_first(engine_plan_case(e, &cases[i]), &first, &text);
 	keep_first(store_comparisons(e->store, "open", &open, &n_open), &first, &text);
 	for (size_t i = 0; i < n_open; i++)

@@ -6,7 +6,7 @@
  *
  *	branch moved   -> comparison (base, head, job, machine)
  *	comparison     -> build tasks, interleaved run tasks, verdict: same | different | broken
- *	different      -> case: bisecting -> proving -> found -> reported
+ *	different      -> case: bisecting -> proving -> found -> reported | unmailed (by hand) | undelivered (nobody has it)
  */
 #ifndef KPB_BOT_ENGINE_H
 #define KPB_BOT_ENGINE_H
@@ -19,6 +19,7 @@ struct engine {
 	struct store *store;
 	const struct config *cfg;
 	struct db_task *active; size_t n_active;        /* ready and running tasks, read anew by engine_plan() */
+	const char *asked;      /* who asks: NULL is a person, ASKED_HAND_MAIL one who wants it mailed; engine_plan(): the daemon */
 };
 
 /* Plans everything that can be planned now. Returns 0, or the first error (the rest is planned all the same). */
@@ -39,7 +40,7 @@ void scope_release(struct scope *s);
 /* Mirror folder of a tree. */
 char *engine_git_dir(const struct config *cfg, const char *tree);
 
-/* A question by hand or by a branch: makes the comparison and returns its id. */
+/* A question by hand or by a branch: makes the comparison and returns its id. e->asked goes with it and its cases. */
 int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_config *tcfg, const char *branch,
 	       const char *base, const char *head, const struct db_job *job, const char *machine, int64_t *ret_id);
 
@@ -100,6 +101,11 @@ int engine_same_epoch(const struct scope *s);
 
 int engine_plan_comparison(struct engine *e, int64_t id);        /* engine-judge.c */
 int engine_plan_case(struct engine *e, struct db_case *c);      /* engine-case.c */
+/* A case whose report has reached somebody now (by SMTP; where that is off, the mbox) becomes 'reported', if it is 'found',
+ * 'unmailed' or 'undelivered'. 1: it has reached somebody. */
+int engine_settle(struct engine *e, struct db_case *c);
+/* The daemon goes on with the recipients who are to be tried again later. */
+int engine_send_later(struct engine *e, const struct db_case *c, const char *way);
 
 /* engine-reach.c: does the job execute what changed from base to commit (docs/VALIDITY.md, "reach")? */
 /* Queues the extra boot that sees it, where the machine boots what is built and nobody did so before. 1: one was queued. */

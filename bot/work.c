@@ -10,6 +10,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
+#include "reporters/deliver.h"
 
 #include <json-c/json.h>
 #include <time.h>
@@ -471,34 +472,45 @@ static int do_report(struct work *w, usec_t *retry)
 /* The delivery keeps its own back-off. */
 static usec_t next_try(struct work *w, const char *way)
 {
-	struct db_report rep = {0};
-	struct db_delivery d = {0};
-	usec_t now = now_usec(), wait = backoff(w);
+	struct report_standing st = {0};
+	usec_t now = now_usec();
 
-	if (store_report_by_case(w->c->store, arg_int(w, "case"), &rep) >= 0 &&
-	    store_delivery_get(w->c->store, rep.id, way, &d) >= 0 && d.next_try > now)
-		wait = d.next_try - now + USEC_PER_SEC / 10;
-	db_report_release(&rep);
-	db_delivery_release(&d);
-	return wait;
+	if (report_standing(w->c->store, arg_int(w, "case"), way, &st) < 0 || st.next_try <= now)
+		return backoff(w);
+	return st.next_try - now + USEC_PER_SEC / 10;
+}
+
+static void say_delivered(struct work *w, const char *way)
+{
+	struct report_standing st = {0};
+
+	if (report_standing(w->c->store, arg_int(w, "case"), way, &st) >= 0 && st.sent < st.n)
+		say(w, "report of case %" PRId64 " delivered by %s to %zu of %zu recipients", arg_int(w, "case"), way, st.sent, st.n);
+	else
+		say(w, "report of case %" PRId64 " delivered by %s", arg_int(w, "case"), way);
 }
 
 static int do_send(struct work *w, usec_t *retry)
 {
+	struct engine e = {.store = w->c->store, .cfg = &w->c->config};
 	struct report_config rc;
-	const char *way = arg(w, "way");
+	struct db_case c = {0};
+	const char *way = arg(w, "way") ? arg(w, "way") : "mbox";
 	_cleanup_free_ char *dir = xasprintf("%s/cases", w->c->config.state_dir);
 	int r;
 
 	config_report(&w->c->config, &rc);
 	rc.reproduce_dir = dir;
-	r = report_deliver(w->c->store, arg_int(w, "case"), way ? way : "mbox", &rc);
+	r = report_deliver(w->c->store, arg_int(w, "case"), way, &rc);
 	if (r < 0)
 		say(w, "%s", err_msg());
+	else
+		say_delivered(w, way);
 	if (r == -EAGAIN) /* all else is final: refused for good, nobody allowed, or not known whether it arrived */
 		*retry = next_try(w, way);
-	else
-		say(w, "report of case %" PRId64 " delivered by %s", arg_int(w, "case"), way);
+	if (store_case_by_id(e.store, arg_int(w, "case"), &c) >= 0 && !db_case_lives(&c)) /* else the engine does it */
+		(void)engine_settle(&e, &c);
+	db_case_release(&c);
 	return MIN(r, 0);
 }
 

@@ -18,6 +18,7 @@ static const struct field COMPARISON_FIELDS[] = {
 	Q(created, FT_NOW),
 	Q(ended, FT_INT0),
 	Q(disturbed, FT_INT),
+	Q(asked, FT_TEXT, .write = "coalesce(?, '" ASKED_HAND "')"),
 };
 ENTITY(COMPARISON, "comparison", "comparison", db_comparison);
 
@@ -42,6 +43,7 @@ static const struct field CASE_FIELDS[] = {
 	C(note, FT_TEXT),
 	C(opened, FT_NOW),
 	C(changed, FT_NOW),
+	C(asked, FT_TEXT, .key = true), /* an update must not undo what another process has said meanwhile */
 };
 ENTITY(CASE, "case", "\"case\"", db_case);
 
@@ -56,8 +58,8 @@ ENTITY(REPORT, "report", "report", db_report);
 
 #define D(member, type) FIELD(struct db_delivery, member, #member, type)
 static const struct field DELIVERY_FIELDS[] = {
-	D(report, FT_INT),   D(way, FT_TEXT),	    D(state, FT_TEXT), D(detail, FT_TEXT),
-	D(attempts, FT_INT), D(next_try, FT_INT0), D(time, FT_NOW),
+	D(report, FT_INT),   D(way, FT_TEXT),	  D(recipient, FT_TEXT), D(state, FT_TEXT),
+	D(detail, FT_TEXT), D(attempts, FT_INT), D(next_try, FT_INT0), D(time, FT_NOW),
 };
 ENTITY(DELIVERY, "delivery", "delivery", db_delivery);
 
@@ -68,11 +70,41 @@ void db_delivery_release(struct db_delivery *d) { row_release(&DELIVERY, d); }
 
 /* ---- comparisons ---- */
 
+static int rank(const char *asked) { return streq(asked, ASKED_DAEMON) ? 2 : streq(asked, ASKED_HAND_MAIL); }
+
+/* Asked again by somebody whose questions are mailed. Its cases follow, but one that was reopened by hand only where a person
+ * says so. */
+static int ask_again(struct store *s, int64_t id, const char *asked)
+{
+	struct db_comparison old = {0};
+	bool mail = streq(asked, ASKED_HAND_MAIL), higher;
+	int r = store_comparison_by_id(s, id, &old);
+
+	higher = rank(asked) > rank(old.asked);
+	db_comparison_release(&old);
+	if (r >= 0 && higher)
+		r = db_exec(s, "UPDATE comparison SET asked = ? WHERE id = ?", TEXT(asked), INT(id));
+	if (r >= 0 && (higher || mail))
+		r = db_exec(s, "UPDATE \"case\" SET asked = ? WHERE comparison = ? AND asked = '" ASKED_HAND "'", TEXT(asked), INT(id));
+	return MIN(r, 0);
+}
+
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id)
 {
+	int64_t id;
+	int r = store_begin(s);
+
+	if (r < 0)
+		return r;
 	/* the update changes nothing: it is there so that the existing row gives its id */
-	return db_insert(s, &COMPARISON, c, "ON CONFLICT (tree, base, head, kconfig, job, machine, epoch) DO UPDATE SET state = state",
-			 ret_id);
+	r = db_insert(s, &COMPARISON, c, "ON CONFLICT (tree, base, head, kconfig, job, machine, epoch) DO UPDATE SET state = state",
+		      &id);
+	if (r >= 0 && rank(c->asked) > 0)
+		r = ask_again(s, id, c->asked);
+	r = tx_end(s, r);
+	if (r >= 0)
+		*ret_id = id;
+	return r;
 }
 
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret)
@@ -103,6 +135,16 @@ int store_comparison_again(struct store *s, int64_t id)
 
 /* ---- cases ---- */
 
+/* A new case is asked by whoever asked its comparison, or was responsible for the culprit before it. */
+static int inherit_asked(struct store *s, int64_t id)
+{
+	return db_exec(s,
+		       "UPDATE \"case\" SET asked = coalesce((SELECT p.asked FROM \"case\" p WHERE p.comparison = \"case\".comparison AND "
+		       "p.metric = \"case\".metric AND p.part = \"case\".part - 1), (SELECT q.asked FROM comparison q WHERE q.id = "
+		       "\"case\".comparison)) WHERE id = ?",
+		       INT(id));
+}
+
 int store_case_put(struct store *s, const struct db_case *c, int64_t *ret_id)
 {
 	int64_t id = c->id, metric;
@@ -115,10 +157,29 @@ int store_case_put(struct store *s, const struct db_case *c, int64_t *ret_id)
 		r = err_set(r, "no metric '%s' in the database: store a run with it first", c->metric ?: "");
 	if (r >= 0)
 		r = c->id ? db_update(s, &CASE, c, c->id) : db_insert(s, &CASE, c, "", &id);
+	if (r >= 0 && !c->id)
+		r = MIN(inherit_asked(s, id), 0);
 	r = tx_end(s, r);
 	if (r >= 0 && ret_id)
 		*ret_id = id;
 	return r;
+}
+
+int store_case_asked(struct store *s, int64_t id, const char *asked)
+{
+	return MIN(db_exec(s, "UPDATE \"case\" SET asked = ? WHERE id = ?", TEXT(asked), INT(id)), 0);
+}
+
+bool db_case_mails(const struct db_case *c) { return rank(c->asked) > 0; }
+
+bool db_case_lives(const struct db_case *c)
+{
+	static const char *const live[] = {"suspected", "confirmed", "bisecting", "proving", "found"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(live); i++)
+		if (streq(c->state, live[i]))
+			return true;
+	return streq(c->state, "unmailed") && db_case_mails(c);
 }
 
 int store_case_by_id(struct store *s, int64_t id, struct db_case *ret) { return db_get(s, &CASE, ret, "WHERE id = ?", INT(id)); }
@@ -161,22 +222,49 @@ int store_report_by_case(struct store *s, int64_t case_id, struct db_report *ret
 	return r == -ENOENT ? err_set(r, "case %" PRId64 " has no report", case_id) : r;
 }
 
-int store_delivery_put(struct store *s, const struct db_delivery *d)
+static int put_delivery(struct store *s, const struct db_delivery *d)
+{
+	return db_exec(s,
+		       "INSERT INTO delivery (report, way, recipient, state, detail, attempts, next_try, time) VALUES "
+		       "(?, ?, coalesce(?, ''), ?, ?, ?, ?, ?) ON CONFLICT (report, way, recipient) DO UPDATE SET "
+		       "state = excluded.state, detail = excluded.detail, attempts = excluded.attempts, next_try = excluded.next_try, "
+		       "time = excluded.time",
+		       INT(d->report), TEXT(d->way), TEXT(d->recipient), TEXT(d->state), TEXT(d->detail), INT(d->attempts),
+		       INT0(d->next_try), INT(d->time ?: now_usec()));
+}
+
+int store_deliveries_put(struct store *s, const struct db_delivery *d, size_t n)
 {
 	int r = begin_durable(s);
 
 	if (r < 0)
 		return r;
-	r = db_exec(s,
-		    "INSERT INTO delivery (report, way, state, detail, attempts, next_try, time) VALUES (?, ?, ?, ?, ?, ?, ?) "
-		    "ON CONFLICT (report, way) DO UPDATE SET state = excluded.state, detail = excluded.detail, "
-		    "attempts = excluded.attempts, next_try = excluded.next_try, time = excluded.time",
-		    INT(d->report), TEXT(d->way), TEXT(d->state), TEXT(d->detail), INT(d->attempts), INT0(d->next_try),
-		    INT(d->time ?: now_usec()));
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = put_delivery(s, &d[i]);
 	return tx_end(s, MIN(r, 0));
 }
 
-int store_delivery_get(struct store *s, int64_t report, const char *way, struct db_delivery *ret)
+int store_delivery_put(struct store *s, const struct db_delivery *d) { return store_deliveries_put(s, d, 1); }
+
+int store_delivery_get(struct store *s, int64_t report, const char *way, const char *recipient, struct db_delivery *ret)
 {
-	return db_get(s, &DELIVERY, ret, "WHERE report = ? AND way = ?", INT(report), TEXT(way));
+	return db_get(s, &DELIVERY, ret, "WHERE report = ? AND way = ? AND recipient = ?", INT(report), TEXT(way),
+		      TEXT(recipient ? recipient : ""));
+}
+
+int store_deliveries(struct store *s, int64_t report, const char *way, struct db_delivery **ret, size_t *ret_n)
+{
+	return db_list(s, &DELIVERY, ret, ret_n, "WHERE report = ?1 AND (?2 IS NULL OR way = ?2) ORDER BY way, rowid", INT(report),
+		       TEXT(way));
+}
+
+int store_deliveries_again(struct store *s, int64_t report, const char *way, const char *why)
+{
+	int r = begin_durable(s);
+
+	if (r < 0)
+		return r;
+	r = db_exec(s, "UPDATE delivery SET state = 'waiting', detail = ?, attempts = 0, next_try = NULL, time = ? WHERE report = ? AND "
+		       "way = ? AND state IN ('failed', 'unknown', 'waiting')", TEXT(why), INT(now_usec()), INT(report), TEXT(way));
+	return tx_end(s, r);
 }

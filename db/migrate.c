@@ -7,7 +7,36 @@
 
 #define APPLICATION_ID 0x4b504246 /* "KPBF": tells our files from other programs' */
 
-static const char *const steps[] = {NULL, /* version 0 is an empty file */ };
+/* Who asked, and deliveries by recipient: what was sent counts for all who were allowed then. */
+static const char to_2[] =
+	"ALTER TABLE comparison ADD COLUMN asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon'));"
+	"UPDATE comparison SET asked = 'daemon' WHERE branch <> '';"
+	"CREATE TABLE case_2 (id INTEGER PRIMARY KEY, comparison INTEGER NOT NULL REFERENCES comparison ON DELETE CASCADE,"
+	" metric INTEGER NOT NULL REFERENCES metric, state TEXT NOT NULL CHECK (state IN ('suspected', 'confirmed', 'bisecting',"
+	" 'proving', 'found', 'reported', 'unmailed', 'undelivered', 'fixed', 'ignored', 'not-reproduced')),"
+	" part INTEGER NOT NULL DEFAULT 0, confidence REAL NOT NULL, effect REAL, effect_lo REAL, effect_hi REAL, culprit TEXT,"
+	" posterior REAL, proof TEXT, candidates TEXT, boots INTEGER NOT NULL DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0,"
+	" note TEXT, opened INTEGER NOT NULL, changed INTEGER NOT NULL,"
+	" asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')),"
+	" UNIQUE (comparison, metric, part)) STRICT;"
+	"INSERT INTO case_2 SELECT c.id, c.comparison, c.metric, c.state, c.part, c.confidence, c.effect, c.effect_lo, c.effect_hi,"
+	" c.culprit, c.posterior, c.proof, c.candidates, c.boots, c.builds, c.note, c.opened, c.changed, q.asked"
+	" FROM \"case\" c JOIN comparison q ON q.id = c.comparison;"
+	"DROP TABLE \"case\";"
+	"ALTER TABLE case_2 RENAME TO \"case\";"
+	"CREATE TABLE delivery_2 (report INTEGER NOT NULL REFERENCES report ON DELETE CASCADE,"
+	" way TEXT NOT NULL CHECK (way IN ('mbox', 'smtp')), recipient TEXT NOT NULL DEFAULT '' COLLATE NOCASE,"
+	" state TEXT NOT NULL CHECK (state IN ('waiting', 'sending', 'sent', 'failed', 'unknown')), detail TEXT,"
+	" attempts INTEGER NOT NULL DEFAULT 0, next_try INTEGER, time INTEGER NOT NULL,"
+	" PRIMARY KEY (report, way, recipient)) STRICT;"
+	"INSERT INTO delivery_2 SELECT report, way, '', state, detail, attempts, next_try, time FROM delivery WHERE way = 'mbox';"
+	"INSERT OR IGNORE INTO delivery_2 SELECT d.report, d.way, j.value ->> 'address', d.state, d.detail, d.attempts, d.next_try,"
+	" d.time FROM delivery d JOIN report r ON r.id = d.report, json_each(r.recipients) j"
+	" WHERE d.way = 'smtp' AND j.value ->> 'allowed';"
+	"DROP TABLE delivery;"
+	"ALTER TABLE delivery_2 RENAME TO delivery;";
+
+static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};
 
 static int check_file(struct store *s, const struct schema *sc, int64_t *ret_version)

@@ -183,6 +183,7 @@ CREATE TABLE comparison (
 	reason TEXT,
 	created INTEGER NOT NULL, ended INTEGER,        -- only boots since created count
 	disturbed INTEGER NOT NULL DEFAULT 0,           -- rounds that the machine's canary spoilt
+	asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')), -- by whom; by 'hand' mails nobody
 	UNIQUE (tree, base, head, kconfig, job, machine, epoch)
 ) STRICT;
 
@@ -190,8 +191,8 @@ CREATE TABLE "case" (
 	id INTEGER PRIMARY KEY,
 	comparison INTEGER NOT NULL REFERENCES comparison ON DELETE CASCADE,
 	metric INTEGER NOT NULL REFERENCES metric,
-	state TEXT NOT NULL CHECK (state IN ('suspected', 'confirmed', 'bisecting', 'proving', 'found', 'reported', 'fixed',
-					     'ignored', 'not-reproduced')),
+	state TEXT NOT NULL CHECK (state IN ('suspected', 'confirmed', 'bisecting', 'proving', 'found', 'reported', 'unmailed',
+					     'undelivered', 'fixed', 'ignored', 'not-reproduced')),
 	part INTEGER NOT NULL DEFAULT 0,                -- 0: whole change; 1..: a further culprit of the same comparison
 	confidence REAL NOT NULL,                       -- asked posterior
 	effect REAL, effect_lo REAL, effect_hi REAL,    -- relative change head against base, and its interval
@@ -201,6 +202,7 @@ CREATE TABLE "case" (
 	boots INTEGER NOT NULL DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0,
 	note TEXT,                                      -- who ignored it and why, or why it ended
 	opened INTEGER NOT NULL, changed INTEGER NOT NULL,
+	asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')), -- its comparison's; reopened: 'hand'
 	UNIQUE (comparison, metric, part)
 ) STRICT;
 
@@ -214,13 +216,14 @@ CREATE TABLE report (
 	created INTEGER NOT NULL
 ) STRICT;
 
-CREATE TABLE delivery (                                 -- one row per report and way out; sent at most once
+CREATE TABLE delivery (                                 -- one row per report, way out and recipient; sent at most once
 	report INTEGER NOT NULL REFERENCES report ON DELETE CASCADE,
 	way TEXT NOT NULL CHECK (way IN ('mbox', 'smtp')),
+	recipient TEXT NOT NULL DEFAULT '' COLLATE NOCASE, -- address; mbox: ''
 	state TEXT NOT NULL CHECK (state IN ('waiting', 'sending', 'sent', 'failed', 'unknown')),
-	detail TEXT,                                    -- mbox: offset before the append; smtp: last answer
+	detail TEXT,                                    -- mbox: offset before the append; smtp: the server's words
 	attempts INTEGER NOT NULL DEFAULT 0, next_try INTEGER, time INTEGER NOT NULL,
-	PRIMARY KEY (report, way)
+	PRIMARY KEY (report, way, recipient)
 ) STRICT;
 
 -- Durable work. Claimed by a worker under a lease; a worker that vanished gives it back.

@@ -188,9 +188,15 @@ int store_pair_check_get(struct store *s, int64_t build, const char *base, const
 struct db_comparison {
 	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *epoch, *state, *reason;
 	usec_t created, ended; int64_t disturbed;
+	char *asked;
 };
+/* Who asked: a person, a person who wants it mailed, the daemon. What is asked by hand is mailed to nobody. */
+#define ASKED_HAND "hand"
+#define ASKED_HAND_MAIL "hand-mail"
+#define ASKED_DAEMON "daemon"
 void db_comparison_release(struct db_comparison *c);
-int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id); /* existing: its id, unchanged */
+/* asked NULL: by hand. Existing: its id; unchanged, but where it was by hand and is not now, it and its cases are so from now on. */
+int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id);
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
 int store_comparisons(struct store *s, const char *state_or_null, struct db_comparison **ret, size_t *ret_n);
 int store_comparison_end(struct store *s, int64_t id, const char *state, const char *reason);
@@ -199,9 +205,14 @@ int store_comparison_again(struct store *s, int64_t id);        /* created: now,
 struct db_case {
 	int64_t id, comparison, part, boots, builds; char *metric, *state, *culprit, *proof, *candidates, *note;
 	double confidence, effect, effect_lo, effect_hi, posterior; usec_t opened, changed;
+	char *asked;            /* only read */
 };
 void db_case_release(struct db_case *c);
-int store_case_put(struct store *s, const struct db_case *c, int64_t *ret_id);  /* id 0: insert; else update all fields */
+/* id 0: insert, asked by whoever asked the comparison; else update all fields but asked. */
+int store_case_put(struct store *s, const struct db_case *c, int64_t *ret_id);
+int store_case_asked(struct store *s, int64_t id, const char *asked);
+bool db_case_mails(const struct db_case *c);    /* its report goes out by itself */
+bool db_case_lives(const struct db_case *c);    /* there is work to do for it */
 int store_case_by_id(struct store *s, int64_t id, struct db_case *ret);
 int store_cases(struct store *s, const char *state_or_null, struct db_case **ret, size_t *ret_n);
 
@@ -210,10 +221,16 @@ struct db_report { int64_t id, case_id; char *message_id, *subject, *recipients,
 void db_report_release(struct db_report *r);
 int store_report_put(struct store *s, const struct db_report *r, int64_t *ret_id); /* -EEXIST where the case has one */
 int store_report_by_case(struct store *s, int64_t case_id, struct db_report *ret);
-struct db_delivery { int64_t report; char *way, *state, *detail; int64_t attempts; usec_t next_try, time; };
+/* recipient: an address, whatever its letters' case; NULL or "": the way has none. */
+struct db_delivery { int64_t report; char *way, *recipient, *state, *detail; int64_t attempts; usec_t next_try, time; };
 void db_delivery_release(struct db_delivery *d);
 int store_delivery_put(struct store *s, const struct db_delivery *d);           /* insert or replace */
-int store_delivery_get(struct store *s, int64_t report, const char *way, struct db_delivery *ret);
+int store_deliveries_put(struct store *s, const struct db_delivery *d, size_t n); /* all or none */
+int store_delivery_get(struct store *s, int64_t report, const char *way, const char *recipient, struct db_delivery *ret);
+/* way NULL: all. In the order in which they were first written. */
+int store_deliveries(struct store *s, int64_t report, const char *way, struct db_delivery **ret, size_t *ret_n);
+/* failed, unknown, waiting -> waiting from now on, attempts 0. Returns how many. */
+int store_deliveries_again(struct store *s, int64_t report, const char *way, const char *why);
 
 /* ---- tasks ---- */
 struct db_task {

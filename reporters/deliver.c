@@ -5,14 +5,13 @@
 #define FIRST_PAUSE (15 * USEC_PER_SEC)
 #define LONGEST_PAUSE (6 * 3600 * USEC_PER_SEC)
 
-static int put(struct store *s, struct db_delivery *d, const char *state, char *detail)
+static void become(struct db_delivery *d, const char *state, char *detail)
 {
 	free(d->detail);
 	free(d->state);
 	d->detail = detail;
 	d->state = xstrdup(state);
 	d->time = now_usec();
-	return store_delivery_put(s, d);
 }
 
 static _printf_(1, 0) char *vtext(const char *fmt, va_list ap)
@@ -24,55 +23,76 @@ static _printf_(1, 0) char *vtext(const char *fmt, va_list ap)
 	return t;
 }
 
+void delivery_is(struct db_delivery *d, const char *state, const char *fmt, ...)
+{
+	va_list ap;
+
+	va_start(ap, fmt);
+	become(d, state, vtext(fmt, ap));
+	va_end(ap);
+}
+
 int delivery_set(struct store *s, struct db_delivery *d, const char *state, const char *fmt, ...)
 {
 	va_list ap;
-	char *t;
 
 	va_start(ap, fmt);
-	t = vtext(fmt, ap);
+	become(d, state, vtext(fmt, ap));
 	va_end(ap);
-	return put(s, d, state, t);
+	return store_delivery_put(s, d);
+}
+
+void delivery_is_later(struct db_delivery *d, const char *text)
+{
+	usec_t pause = FIRST_PAUSE;
+	bool enough = d->attempts + 1 >= MAX_ATTEMPTS;
+
+	for (int64_t i = 0; i < d->attempts && pause < LONGEST_PAUSE; i++)
+		pause *= 2;
+	d->attempts++;
+	d->next_try = enough ? 0 : now_usec() + MIN(pause, LONGEST_PAUSE);
+	become(d, enough ? "failed" : "waiting", xasprintf(enough ? "%s; given up after %" PRId64 " attempts" : "%s", text, d->attempts));
 }
 
 int delivery_later(struct store *s, struct db_delivery *d, const char *fmt, ...)
 {
-	usec_t pause = FIRST_PAUSE;
-	_cleanup_free_ char *kept = NULL;
+	_cleanup_free_ char *text = NULL;
 	va_list ap;
 	int r;
 
 	va_start(ap, fmt);
-	kept = vtext(fmt, ap);
+	text = vtext(fmt, ap);
 	va_end(ap);
-	for (int64_t i = 0; i < d->attempts && pause < LONGEST_PAUSE; i++)
-		pause *= 2;
-	d->attempts++;
-	d->next_try = now_usec() + MIN(pause, LONGEST_PAUSE);
-	if (d->attempts >= MAX_ATTEMPTS) {
-		d->next_try = 0;
-		r = put(s, d, "failed", xstrdup(kept));
-		return r < 0 ? r : err_set(-ETIMEDOUT, "%s; given up after %d attempts", kept, MAX_ATTEMPTS);
-	}
-	r = put(s, d, "waiting", xstrdup(kept));
-	return r < 0 ? r : err_set(-EAGAIN, "%s", kept);
+	delivery_is_later(d, text);
+	r = store_delivery_put(s, d);
+	return r < 0 ? r : err_set(streq(d->state, "failed") ? -ETIMEDOUT : -EAGAIN, "%s", d->detail);
 }
 
-static int refuse(const struct db_delivery *d, int64_t case_id)
+static int mbox_state(struct store *s, const struct db_report *rep, const struct report_config *cfg)
 {
-	const char *why = d->detail ? d->detail : "";
+	_cleanup_(db_delivery_release) struct db_delivery d = {0};
+	int r = store_delivery_get(s, rep->id, "mbox", NULL, &d);
 
-	if (streq(d->state, "unknown"))
-		return err_set(-EALREADY, "it is not known whether case %" PRId64 " was mailed (%s); ask a recipient, then 'kperfbot report "
-			       "send %" PRId64 " --%s --force' sends it again", case_id, why, case_id, d->way);
-	return err_set(-ECONNREFUSED, "sending case %" PRId64 " by %s failed for good (%s); 'kperfbot report send %" PRId64
-		       " --%s --force' tries again", case_id, d->way, why, case_id, d->way);
+	if (r == -ENOENT)
+		d = (struct db_delivery){.report = rep->id, .way = xstrdup("mbox"), .state = xstrdup("waiting")};
+	else if (r < 0)
+		return r;
+	if (streq(d.state, "sent"))
+		return 0;
+	if (streq(d.state, "failed") || streq(d.state, "unknown"))
+		return err_set(-ECONNREFUSED, "writing case %" PRId64 " to the mbox failed for good (%s); 'kperfbot report send %" PRId64
+			       " --force' tries again", rep->case_id, d.detail ? d.detail : "", rep->case_id);
+	if (streq(d.state, "waiting") && d.next_try > now_usec())
+		return err_set(-EAGAIN, "waits until its next attempt: %s", d.detail ? d.detail : "");
+	r = mbox_deliver(s, rep, &d, cfg->mbox);
+	if (r == 0)
+		store_event(s, rep->case_id, 0, 0, "report %s by mbox: %s", d.state, d.detail ? d.detail : "");
+	return r;
 }
 
 int report_deliver(struct store *s, int64_t case_id, const char *way, const struct report_config *cfg)
 {
 	_cleanup_(db_report_release) struct db_report rep = {0};
-	_cleanup_(db_delivery_release) struct db_delivery d = {0};
 	bool mbox = streq(way, "mbox");
 	int r;
 
@@ -83,40 +103,49 @@ int report_deliver(struct store *s, int64_t case_id, const char *way, const stru
 	r = store_report_by_case(s, case_id, &rep);
 	if (r < 0)
 		return r == -ENOENT ? err_set(r, "case %" PRId64 " has no report yet", case_id) : r;
-	r = store_delivery_get(s, rep.id, way, &d);
-	if (r == -ENOENT)
-		d = (struct db_delivery){.report = rep.id, .way = xstrdup(way), .state = xstrdup("waiting")};
-	else if (r < 0)
-		return r;
-	if (streq(d.state, "sent"))
-		return 0;
-	if (streq(d.state, "failed") || streq(d.state, "unknown"))
-		return refuse(&d, case_id);
-	if (streq(d.state, "waiting") && d.next_try > now_usec())
-		return err_set(-EAGAIN, "waits until its next attempt: %s", d.detail ? d.detail : "");
-	r = mbox ? mbox_deliver(s, &rep, &d, cfg->mbox) : smtp_deliver(s, &rep, &d, cfg);
-	if (r == 0)
-		store_event(s, case_id, 0, 0, "report %s by %s: %s", d.state, way, d.detail ? d.detail : "");
-	return r;
+	return mbox ? mbox_state(s, &rep, cfg) : smtp_deliver(s, &rep, cfg);
 }
 
+int report_standing(struct store *s, int64_t case_id, const char *way, struct report_standing *ret)
+{
+	_cleanup_(db_report_release) struct db_report rep = {0};
+	struct report_standing st = {0};
+	struct db_delivery *d = NULL;
+	size_t n = 0;
+	int r = store_report_by_case(s, case_id, &rep);
+
+	if (r >= 0)
+		r = store_deliveries(s, rep.id, way, &d, &n);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	st.n = n;
+	for (size_t i = 0; i < n; i++) {
+		bool waits = streq(d[i].state, "waiting");
+
+		st.sent += streq(d[i].state, "sent");
+		st.failed += streq(d[i].state, "failed");
+		st.unknown += streq(d[i].state, "unknown");
+		st.waiting += waits || streq(d[i].state, "sending");
+		if (waits && d[i].next_try && (!st.next_try || d[i].next_try < st.next_try))
+			st.next_try = d[i].next_try;
+	}
+	DB_LIST_RELEASE(d, n, db_delivery_release);
+	*ret = st;
+	return 0;
+}
+
+/* What is being sent stays: its row knows where a torn copy may be, or that the text went out. */
 int report_again(struct store *s, int64_t case_id, const char *way)
 {
 	_cleanup_(db_report_release) struct db_report rep = {0};
-	_cleanup_(db_delivery_release) struct db_delivery d = {0};
+	struct report_standing st = {0};
 	int r = store_report_by_case(s, case_id, &rep);
 
-	if (r < 0)
-		return r;
-	r = store_delivery_get(s, rep.id, way, &d);
-	if (r < 0)
-		return r == -ENOENT ? 0 : r;
-	if (streq(d.state, "sent"))
-		return err_set(-EEXIST, "case %" PRId64 " was sent by %s already (%s)", case_id, way, d.detail ? d.detail : "");
-	/* a mbox that was being written is still looked through for a torn copy */
-	if (streq(d.state, "sending"))
-		return 0;
-	d.attempts = 0;
-	d.next_try = 0;
-	return delivery_set(s, &d, "waiting", "sent again by hand");
+	if (r >= 0)
+		r = store_deliveries_again(s, rep.id, way, "sent again by hand");
+	if (r == 0)
+		r = report_standing(s, case_id, way, &st);
+	if (r >= 0 && st.n && st.sent == st.n)
+		r = err_set(-EEXIST, "case %" PRId64 " was sent by %s already", case_id, way);
+	return MIN(r, 0);
 }

@@ -243,7 +243,7 @@ int mbox_deliver(struct store *s, const struct db_report *rep, struct db_deliver
 		return streq(d->state, "sending") ? -EAGAIN : delivery_later(s, d, "%s", err_msg());
 	mbox_format(rep, &msg);
 	/* another process may have sent it while we waited for the lock */
-	r = store_delivery_get(s, rep->id, "mbox", &now);
+	r = store_delivery_get(s, rep->id, "mbox", NULL, &now);
 	if (r < 0 && r != -ENOENT)
 		return r;
 	if (r == 0 && streq(now.state, "sent"))

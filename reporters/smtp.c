@@ -8,17 +8,58 @@
 
 #define CONNECT_TIMEOUT_S 30L
 #define WHOLE_TIMEOUT_S 300L
+#define MAX_AT_ONCE 100         /* recipients that every server must take: RFC 5321 section 4.5.3.1.8 */
+
+enum stage { GREETING, MAIL, RCPT, DATA, TEXT, FAREWELL };     /* what the next answer is about */
+
+struct person { struct db_delivery d; int code; char *words; bool changed; };   /* code, words: the last answer to RCPT */
+struct people { struct person *v; size_t n, cap; };
 
 struct sending {
 	struct store *s;
-	struct db_delivery *d;
+	struct person *to[MAX_AT_ONCE];
+	size_t n, asked;                /* asked: how many RCPT so far */
 	const char *p;
 	size_t left;
-	bool started, ended;            /* the text's first byte, its end was asked for */
-	char rcpt[256];                 /* the recipient that the next answer is about */
-	struct buf refused;
-	char answer[256];               /* last line from the server but its farewell */
+	bool ended;                     /* the text's end was asked for */
+	enum stage stage;
+	int code[FAREWELL + 1];         /* the last answer at each stage, 0: none */
+	char answer[256];               /* last line that is neither about one recipient nor the farewell */
 };
+
+static void people_release(struct people *l)
+{
+	for (size_t i = 0; i < l->n; i++) {
+		db_delivery_release(&l->v[i].d);
+		free(l->v[i].words);
+	}
+	free(l->v);
+}
+
+/* Writes the rows that have changed, all or none. */
+static int people_save(struct store *s, struct people *l)
+{
+	_cleanup_free_ struct db_delivery *d = xcalloc(l->n + 1, sizeof(*d));  /* borrowed */
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < l->n; i++)
+		if (l->v[i].changed)
+			d[n++] = l->v[i].d;
+	r = n ? store_deliveries_put(s, d, n) : 0;
+	for (size_t i = 0; r >= 0 && i < l->n; i++)
+		l->v[i].changed = false;
+	return r;
+}
+
+static bool accepted(const struct person *p) { return p->code >= 200 && p->code < 300; }
+
+/* Not this recipient, but so many at once: RFC 5321 section 4.5.3.1.10 (552 meant it once), RFC 3463 section 3.6. */
+static bool too_many(const struct person *p)
+{
+	return p->code == 452 || p->code == 552 ||
+	       (p->words && (strstr(p->words, " 4.5.3 ") || strstr(p->words, " 5.5.3 ") || strcasestr(p->words, "too many recipients")));
+}
 
 /* The mail with the recipients' part of its header made anew: the allow-list may have changed since it was written. */
 static void message(const struct db_report *rep, const struct recipients *people, const struct report_config *cfg, struct buf *out)
@@ -38,17 +79,30 @@ static void message(const struct db_report *rep, const struct recipients *people
 	}
 }
 
+/* After the final dot only the server knows. If this cannot be written down, the dot is not sent. */
+static int text_ends(struct sending *x)
+{
+	struct db_delivery d[MAX_AT_ONCE];      /* borrowed */
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		if (accepted(x->to[i])) {
+			delivery_is(&x->to[i]->d, "sending", "text sent");
+			d[n++] = x->to[i]->d;
+		}
+	return store_deliveries_put(x->s, d, n);
+}
+
 static size_t on_read(char *to, size_t size, size_t n, void *arg)
 {
 	struct sending *x = arg;
 	size_t k = MIN(size * n, x->left);
 
-	x->started = true;
 	if (!x->left) {
-		/* after the final dot only the server knows. If this cannot be written down, the dot is not sent. */
-		if (!x->ended && delivery_set(x->s, x->d, "sending", "text sent") < 0)
+		if (!x->ended && text_ends(x) < 0)
 			return CURL_READFUNC_ABORT;
 		x->ended = true;
+		x->stage = TEXT;
 		return 0;
 	}
 	memcpy(to, x->p, k);
@@ -57,27 +111,54 @@ static size_t on_read(char *to, size_t size, size_t n, void *arg)
 	return k;
 }
 
-/* libcurl does not tell which of several recipients was refused: the conversation does. */
+/* What is sent in the stage GREETING may be a password. */
+static void we_say(struct sending *x, const char *line)
+{
+	if (startswith(line, "MAIL FROM:"))
+		x->stage = MAIL;
+	else if (x->stage >= MAIL && startswith(line, "RCPT TO:")) {
+		x->stage = RCPT;
+		x->asked++;
+	} else if (x->stage == RCPT && streq(line, "DATA"))
+		x->stage = DATA;
+	else if (x->stage >= MAIL && streq(line, "QUIT"))
+		x->stage = FAREWELL;
+}
+
+static void server_says(struct sending *x, const char *line)
+{
+	_cleanup_free_ char *safe = NULL;
+	int code;
+
+	if (strspn(line, "0123456789") != 3 || line[3] == '-' || startswith(line, "221"))
+		return;
+	code = atoi((const char[]){line[0], line[1], line[2], 0});
+	x->code[x->stage] = code;
+	safe = term_safe(line);
+	if (x->stage == RCPT && x->asked && x->asked <= x->n) {
+		struct person *p = x->to[x->asked - 1];
+
+		free(p->words);
+		p->words = TAKE_PTR(safe);
+		p->code = code;
+	} else if (x->stage != RCPT && x->stage != FAREWELL)
+		snprintf(x->answer, sizeof(x->answer), "%s", safe);
+}
+
+/* libcurl does not tell which of several recipients was refused, nor at which stage it ended: the conversation does. */
 static int on_talk(CURL *c _unused_, curl_infotype type, char *data, size_t n, void *arg)
 {
-	struct sending *x = arg;
-	_cleanup_free_ char *line = NULL, *safe = NULL;
+	_cleanup_free_ char *line = NULL;
 
 	if (type != CURLINFO_HEADER_IN && type != CURLINFO_HEADER_OUT)
 		return 0;
 	line = xstrndup(data, n);
 	line[strcspn(line, "\r\n")] = 0;
 	if (type == CURLINFO_HEADER_OUT) {
-		/* never keeps what was said for the login */
-		snprintf(x->rcpt, sizeof(x->rcpt), "%s", startswith(line, "RCPT TO:") ? line + strlen("RCPT TO:") : "");
-		return 0;
-	}
-	if (startswith(line, "221"))
-		return 0;       /* the farewell says nothing */
-	safe = term_safe(line);
-	snprintf(x->answer, sizeof(x->answer), "%s", safe);
-	if (*x->rcpt && (*line == '4' || *line == '5'))
-		buf_addf(&x->refused, "%s%s: %s", x->refused.len ? "; " : "", x->rcpt, x->answer);
+		we_say(arg, line);
+		explicit_bzero(line, strlen(line));
+	} else
+		server_says(arg, line);
 	return 0;
 }
 
@@ -148,62 +229,232 @@ static int set_options(CURL *c, const struct report_config *cfg, struct curl_sli
 	return cfg->smtp_user ? set_login(c, cfg) : 0;
 }
 
-/* What the outcome of a transfer means. */
-static int outcome(struct store *s, struct db_delivery *d, CURLcode cc, long code, const char *error, const struct sending *x)
-{
-	const char *what = *x->answer && code >= 400 ? x->answer : *error ? error : curl_easy_strerror(cc);
-	int r;
+/* ---- what it means ---- */
 
-	if (cc == CURLE_OK && x->ended)
-		return delivery_set(s, d, "sent", "%s%s%s", x->answer, x->refused.len ? "; refused: " : "", buf_str(&x->refused));
-	if (code >= 500 && code < 600 && cc != CURLE_LOGIN_DENIED) {
-		r = delivery_set(s, d, "failed", "the server refused it: %s", what);
-		return r < 0 ? r : err_set(-ECONNREFUSED, "the mail server refused the report: %s", what);
-	}
-	/* a login that fails, a certificate that is not known: people will mend that, the report can wait */
-	if ((code >= 400 && code < 500) || !x->ended)
-		return delivery_later(s, d, "the mail server did not take the report now: %s", what);
-	r = delivery_set(s, d, "unknown", "the connection broke after the text was sent: %s", what);
-	return r < 0 ? r : err_set(-EALREADY, "it is not known whether the report was mailed: the connection broke after the text "
-				   "was sent (%s); ask a recipient, then 'report send --smtp --force' sends it again", what);
+static bool is_final(int code) { return code >= 500 && code < 600; }
+
+static void later(struct person *p, const char *what)
+{
+	_cleanup_free_ char *text = xasprintf("the mail server did not take the report now: %s", what);
+
+	delivery_is_later(&p->d, text);
 }
 
-static int transfer(struct store *s, const struct db_report *rep, struct db_delivery *d, const struct report_config *cfg,
-		    const struct recipients *people)
+/* The text has gone out: what does the answer to it mean for those who were accepted? */
+static void after_text(const struct sending *x, struct person *p, const char *what)
 {
-	_cleanup_buf_ struct buf text = {0};
+	int code = x->code[TEXT];
+
+	if (code >= 200 && code < 300)
+		delivery_is(&p->d, "sent", "%s", x->answer);
+	else if (is_final(code))
+		delivery_is(&p->d, "failed", "the server refused it: %s", x->answer);
+	else if (code >= 400)
+		later(p, x->answer);
+	else
+		delivery_is(&p->d, "unknown", "the connection broke after the text was sent: %s", what);
+}
+
+/* A login that fails, a certificate that is not known, a server that is away: people will mend that, the report can wait. */
+static void conclude(const struct sending *x, struct person *p, const char *what)
+{
+	p->changed = true;
+	if (p->code && !accepted(p) && is_final(p->code) && !too_many(p))
+		delivery_is(&p->d, "failed", "the server refused it: %s", p->words);
+	else if (p->code && !accepted(p))
+		later(p, p->words);
+	else if (accepted(p) && x->ended)
+		after_text(x, p, what);
+	else if (is_final(x->code[MAIL]) || (accepted(p) && is_final(x->code[DATA])))
+		delivery_is(&p->d, "failed", "the server refused it: %s", x->answer);
+	else
+		later(p, x->code[x->stage] >= 400 && x->stage != RCPT ? x->answer : what);
+}
+
+/* Whom a server that takes fewer at once has left over is served next; it made progress. 1: there are such. */
+static int the_rest(struct sending *x)
+{
+	bool progress = false;
+	int rest = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		progress |= streq(x->to[i]->d.state, "sent");
+	for (size_t i = 0; progress && i < x->n; i++)
+		if (!accepted(x->to[i]) && too_many(x->to[i]) && streq(x->to[i]->d.state, "waiting")) {
+			x->to[i]->d.attempts--;
+			x->to[i]->d.next_try = 0;
+			rest = 1;
+		}
+	return rest;
+}
+
+static void tell(struct store *s, int64_t case_id, const struct sending *x)
+{
+	_cleanup_buf_ struct buf t = {0};
+	size_t sent = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		if (streq(x->to[i]->d.state, "sent"))
+			buf_addf(&t, "%s%s", sent++ ? ", " : "sent to ", x->to[i]->d.recipient);
+	for (size_t i = 0; i < x->n; i++) {
+		const struct db_delivery *d = &x->to[i]->d;
+
+		if (!streq(d->state, "sent") && !(streq(d->state, "waiting") && d->attempts > 1))
+			buf_addf(&t, "%s%s %s: %s", t.len ? "; " : "", d->recipient, d->state, d->detail);
+	}
+	if (t.len)
+		store_event(s, case_id, 0, 0, "report by smtp: %s", t.s);
+}
+
+/* ---- one mail ---- */
+
+static int perform(struct sending *x, struct people *l, const struct report_config *cfg)
+{
 	_cleanup_free_ char *from = xasprintf("<%s>", cfg->robot_address);
-	struct sending x = {.s = s, .d = d};
 	struct curl_slist *to = NULL;
 	char error[CURL_ERROR_SIZE] = "";
-	long code = 0;
 	CURL *c = curl_easy_init();
 	CURLcode cc;
 	int r;
 
 	if (!c)
 		return err_set(-ENOMEM, "cannot set up libcurl");
-	message(rep, people, cfg, &text);
-	x.p = text.s;
-	x.left = text.len;
-	for (size_t i = 0; i < people->n; i++)
-		if (mail_allowed(people->v[i].address, cfg->allow)) {
-			_cleanup_free_ char *one = xasprintf("<%s>", people->v[i].address);
+	for (size_t i = 0; i < x->n; i++) {
+		_cleanup_free_ char *one = xasprintf("<%s>", x->to[i]->d.recipient);
 
-			to = curl_slist_append(to, one);
-		}
-	r = set_options(c, cfg, to, from, &x);
+		to = curl_slist_append(to, one);
+		delivery_is(&x->to[i]->d, "sending", "connecting");
+		x->to[i]->changed = true;
+	}
+	r = set_options(c, cfg, to, from, x);
 	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error);
-	r = r < 0 ? r : delivery_set(s, d, "sending", "connecting");
-	if (r == 0) {
+	r = r < 0 ? r : people_save(x->s, l);
+	if (r >= 0) {
 		cc = curl_easy_perform(c);
-		curl_easy_getinfo(c, CURLINFO_RESPONSE_CODE, &code);
-		r = outcome(s, d, cc, code, error, &x);
+		for (size_t i = 0; i < x->n; i++)
+			conclude(x, x->to[i], *error ? error : curl_easy_strerror(cc));
+		r = the_rest(x);
 	}
 	curl_slist_free_all(to);
 	curl_easy_cleanup(c);
-	buf_release(&x.refused);
 	return r;
+}
+
+/* To those whose time has come. 1: there are more. */
+static int transaction(struct store *s, const struct db_report *rep, const struct report_config *cfg, const struct recipients *all,
+		       struct people *l)
+{
+	_cleanup_buf_ struct buf text = {0};
+	struct sending x = {.s = s};
+	size_t due = 0;
+	int r, saved;
+
+	for (size_t i = 0; i < l->n; i++) {
+		struct person *p = &l->v[i];
+
+		if (!streq(p->d.state, "waiting") || p->d.next_try > now_usec())
+			continue;
+		if (due++ < MAX_AT_ONCE) {
+			free(p->words);
+			p->words = NULL;
+			p->code = 0;
+			x.to[x.n++] = p;
+		}
+	}
+	if (!x.n)
+		return 0;
+	message(rep, all, cfg, &text);
+	x.p = text.s;
+	x.left = text.len;
+	r = perform(&x, l, cfg);
+	if (r < 0)
+		return r;
+	saved = people_save(s, l);
+	tell(s, rep->case_id, &x);
+	return saved < 0 ? saved : r || due > x.n;
+}
+
+/* ---- all of them ---- */
+
+static bool may_get(const struct recipients *all, const struct report_config *cfg, const char *address)
+{
+	for (size_t i = 0; i < all->n; i++)
+		if (!strcasecmp(all->v[i].address, address))
+			return mail_allowed(all->v[i].address, cfg->allow);
+	return false;
+}
+
+/* What an earlier process, or another allow-list, left behind. */
+static void take_over(struct person *p, bool allowed)
+{
+	bool open = streq(p->d.state, "sending") || streq(p->d.state, "waiting");
+
+	p->changed = true;
+	if (streq(p->d.state, "sending") && streq(p->d.detail, "text sent"))
+		delivery_is(&p->d, "unknown", "the robot was killed after the text was sent");
+	else if (open && !allowed)
+		delivery_is(&p->d, "failed", "the allow-list does not let it through any more");
+	else if (streq(p->d.state, "sending"))
+		delivery_is(&p->d, "waiting", "the robot was killed before the text was sent");
+	else
+		p->changed = false;
+}
+
+static int load(struct store *s, const struct db_report *rep, const struct report_config *cfg, const struct recipients *all,
+		struct people *ret)
+{
+	struct db_delivery *d = NULL;
+	size_t n = 0;
+	int r = store_deliveries(s, rep->id, "smtp", &d, &n);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; i < n; i++) {
+		GROW(ret->v, ret->n, ret->cap);
+		ret->v[ret->n] = (struct person){.d = d[i]};
+		take_over(&ret->v[ret->n++], may_get(all, cfg, d[i].recipient));
+	}
+	free(d);
+	for (size_t i = 0; i < all->n; i++) {
+		const char *address = all->v[i].address;
+		bool known = !mail_allowed(address, cfg->allow);
+
+		for (size_t k = 0; k < ret->n; k++)
+			known |= !strcasecmp(ret->v[k].d.recipient, address);
+		if (known)
+			continue;
+		GROW(ret->v, ret->n, ret->cap);
+		ret->v[ret->n++] = (struct person){.d = {.report = rep->id, .way = xstrdup("smtp"), .recipient = xstrdup(address),
+							.state = xstrdup("waiting")}};
+	}
+	return people_save(s, ret);
+}
+
+static const struct db_delivery *first_in(const struct people *l, const char *state)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (streq(l->v[i].d.state, state))
+			return &l->v[i].d;
+	return NULL;
+}
+
+static int standing(const struct people *l, int64_t case_id)
+{
+	const struct db_delivery *d;
+	size_t sent = 0;
+
+	for (size_t i = 0; i < l->n; i++)
+		sent += streq(l->v[i].d.state, "sent");
+	if ((d = first_in(l, "waiting")))
+		return err_set(-EAGAIN, "%zu of %zu recipients have the report, the others are tried again later: %s: %s", sent, l->n,
+			       d->recipient, d->detail ? d->detail : "");
+	if ((d = first_in(l, "unknown")))
+		return err_set(-EALREADY, "it is not known whether %s got the report (%s), %zu of %zu recipients have it; ask, then "
+			       "'kperfbot report send %" PRId64 " --smtp --force' sends it again", d->recipient,
+			       d->detail ? d->detail : "", sent, l->n, case_id);
+	d = first_in(l, "failed");
+	return sent || !d ? 0 : err_set(-ECONNREFUSED, "no recipient has the report: %s: %s", d->recipient,
+					d->detail ? d->detail : "");
 }
 
 /* Only one process sends; who finds 'sending' while it has the lock looks at what a dead one left. */
@@ -219,35 +470,28 @@ static int lock_out_others(const struct report_config *cfg)
 	return fd == -EWOULDBLOCK ? err_set(-EAGAIN, "another process is sending mail now") : fd;
 }
 
-int smtp_deliver(struct store *s, const struct db_report *rep, struct db_delivery *d, const struct report_config *cfg)
+int smtp_deliver(struct store *s, const struct db_report *rep, const struct report_config *cfg)
 {
-	_cleanup_(recipients_release) struct recipients people = {0};
-	_cleanup_(db_delivery_release) struct db_delivery now = {0};
+	_cleanup_(recipients_release) struct recipients all = {0};
+	_cleanup_(people_release) struct people l = {0};
 	_cleanup_close_ int lock = -1;
 	size_t allowed = 0;
-	int r = recipients_parse(rep->recipients, &people);
+	int r = recipients_parse(rep->recipients, &all);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < people.n; i++)
-		allowed += mail_allowed(people.v[i].address, cfg->allow);
+	for (size_t i = 0; i < all.n; i++)
+		allowed += mail_allowed(all.v[i].address, cfg->allow);
 	if (!allowed)
 		return err_set(-EUNATCH, "none of the %zu recipients passes the allow-list, so nothing was sent; set 'allow' in the "
-			       "mail section", people.n);
+			       "mail section", all.n);
 	if (!mail_address_ok(cfg->robot_address))
 		return err_set(-EINVAL, "the robot needs a mail address to send from; set 'robot_address' in the mail section");
 	lock = lock_out_others(cfg);
 	if (lock < 0)
 		return lock;
-	r = store_delivery_get(s, rep->id, "smtp", &now);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	if (r == 0 && streq(now.state, "sent"))
-		return 0;
-	if (r == 0 && streq(now.state, "sending") && streq(now.detail, "text sent")) {
-		r = delivery_set(s, d, "unknown", "the robot was killed after the text was sent");
-		return r < 0 ? r : err_set(-EALREADY, "it is not known whether the report was mailed: the robot was killed after the text "
-					   "was sent; ask a recipient, then 'report send --smtp --force' sends it again");
-	}
-	return transfer(s, rep, d, cfg, &people);
+	r = load(s, rep, cfg, &all, &l);
+	while (r == 0 && (r = transaction(s, rep, cfg, &all, &l)) > 0)
+		r = 0;
+	return r < 0 ? r : standing(&l, rep->case_id);
 }

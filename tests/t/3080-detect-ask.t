@@ -77,7 +77,8 @@ kp daemon --until-idle >>"$dir/log" 2>&1; ok $? "the daemon boots, and goes on b
 kp query events --csv >"$dir/out" 2>&1
 is "$(grep -c 'may have changed' "$dir/out")" 1 "more boots are asked for once"
 has "$dir/out" "at ${culprit:0:12}: comparing it with ${before:0:12}"
-is "$(case_field state)" reported "the comparison makes a case, which is reported"
+is "$(case_field state)" unmailed "the comparison makes a case, which is not mailed: it was asked by hand"
+is "$(mails)" 0 "the mbox has nothing"
 is "$(case_field culprit)" "$culprit" "of that commit"
 kp sql "SELECT count(*) FROM task" --csv >"$dir/before" 2>&1
 kp detect --metric command.ops_per_sec --ask >"$dir/out" 2>&1
@@ -85,6 +86,9 @@ has "$dir/out" "nothing to ask"
 kp daemon --until-idle >>"$dir/log" 2>&1
 kp sql "SELECT count(*) FROM task" --csv >"$dir/out" 2>&1
 cmp -s "$dir/before" "$dir/out"; ok $? "and that is the end of it"
+kp case reopen 1 --mail >"$dir/out" 2>&1; ok $? "case reopen --mail"
+kp daemon --until-idle >>"$dir/log" 2>&1
+is "$(case_field state) $(mails)" "reported 1" "mails it"
 kp queue list --all >"$dir/out" 2>&1; ok $? "queue list --all"
 [ -z "$(awk 'length($0) > 100' "$dir/out")" ]; ok $? "fits a screen of 100 columns"
 has "$dir/out" "small ${culprit:0:10} boot "

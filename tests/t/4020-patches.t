@@ -105,7 +105,7 @@ kp run sink --matrix --commit main --patches "$dir/none.mbox" >"$dir/out" 2>&1; 
 is "$(git --git-dir "$dir/state/trees/small.git" for-each-ref refs/kperfbot/patched | wc -l)" 2 "and no reference to them"
 
 job=$(field "$dir/job.json" 'o[0]["name"]')
-kp bisect main main+care --job "$job" --json >"$dir/bisect.json" 2>"$dir/log"; ok $? "bisect over the series"
+kp bisect main main+care --job "$job" --mail --json >"$dir/bisect.json" 2>"$dir/log"; ok $? "bisect over the series"
 is "$(git --git-dir "$dir/state/trees/small.git" log -1 --format=%an,%s "$(field "$dir/bisect.json" 'o["cases"][0]["culprit"]')")" \
 	'bob,bench: take care $(touch pwned) `id`' "names the patch"
 

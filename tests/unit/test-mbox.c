@@ -148,7 +148,7 @@ static void test_rows(struct store *s, int64_t comparison)
 	is_int(report_again(s, id, "mbox"), -EEXIST, "what was sent is not sent again by force either");
 	is_int(store_report_by_case(s, id, &rep), 0, "its report");
 	/* the whole message is there but the row was not brought up to date: killed between the two */
-	is_int(store_delivery_get(s, rep.id, "mbox", &d), 0, "its delivery");
+	is_int(store_delivery_get(s, rep.id, "mbox", NULL, &d), 0, "its delivery");
 	ok(streq(d.state, "sent") && streq(d.detail, "box"), "is sent");
 	is_int(delivery_set(s, &d, "sending", "offset %u", 999999999), 0, "the row lags behind, the file was cut meanwhile");
 	is_int(report_deliver(s, id, "mbox", &cfg), 0, "delivered");

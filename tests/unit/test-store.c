@@ -357,10 +357,10 @@ static void test_cases(void)
 	d.state = (char *)"sent";
 	d.attempts = 2;
 	is_int(store_delivery_put(s, &d), 0, "replaced");
-	is_int(store_delivery_get(s, rep, "mbox", &gd), 0, "read");
+	is_int(store_delivery_get(s, rep, "mbox", NULL, &gd), 0, "read");
 	ok(streq(gd.state, "sent") && gd.attempts == 2 && streq(gd.detail, "123"), "its fields");
 	db_delivery_release(&gd);
-	is_int(store_delivery_get(s, rep, "smtp", &gd), -ENOENT, "no other way");
+	is_int(store_delivery_get(s, rep, "smtp", "", &gd), -ENOENT, "no other way");
 	store_event(s, id, q, 0, "hello %d", 5);
 	is_int(count(s, "event WHERE text = 'hello 5' AND task IS NULL"), 1, "an event");
 	metric_set_release(&m);
@@ -558,25 +558,132 @@ static void test_open(void)
 
 static void test_migrate(void)
 {
-	static const char *const step[] = {NULL, "CREATE TABLE extra (x INTEGER) STRICT; INSERT INTO extra SELECT count(*) FROM tree",
-					   "ALTER TABLE extra ADD COLUMN y TEXT", "CREATE TABLE z (a); CREATE TABLE tree (b)"};
-	const struct schema three = {NULL, 3, step}, bad = {NULL, 4, step};
+	/* from the newest version on: step[v] makes version v + 1 out of v */
+	const char *step[10] = {NULL};
+	int v0 = db_schema.version;
+	const struct schema later = {NULL, v0 + 2, step}, bad = {NULL, v0 + 3, step};
 	_cleanup_store_ struct store *s = fresh("migrate.db");
 	_cleanup_free_ char *path = in_dir("migrate.db");
 	struct store *again = NULL;
 	int64_t v = 0;
 
+	step[v0] = "CREATE TABLE extra (x INTEGER) STRICT; INSERT INTO extra SELECT count(*) FROM tree";
+	step[v0 + 1] = "ALTER TABLE extra ADD COLUMN y TEXT";
+	step[v0 + 2] = "CREATE TABLE z (a); CREATE TABLE tree (b)";
 	basics(s);
-	is_int(migrate(s, &three), 0, "two steps");
+	is_int(migrate(s, &later), 0, "two steps");
 	db_scalar(s, &v, "PRAGMA user_version");
-	is_int(v, 3, "version 3");
+	is_int(v, v0 + 2, "two versions on");
 	db_scalar(s, &v, "SELECT x FROM extra WHERE y IS NULL");
 	is_int(v, 1, "both were done, in order, with the rows kept");
 	ok(migrate(s, &bad) < 0, "a step that fails: %s", err_msg());
 	db_scalar(s, &v, "PRAGMA user_version");
-	is_int(v, 3, "leaves the version");
+	is_int(v, v0 + 2, "leaves the version");
 	is_int(count(s, "sqlite_schema WHERE name = 'z'"), 0, "and nothing of itself");
-	is_int(store_open(path, false, &again), -EINVAL, "a program with version 1 refuses it");
+	is_int(store_open(path, false, &again), -EINVAL, "a program that is older refuses it");
+}
+
+static const char old_rows[] =
+	"INSERT INTO tree (id, name, url) VALUES (1, 't', 'x');"
+	"INSERT INTO machine (id, name, driver, tbox_group) VALUES (1, 'm', 'local', 'local');"
+	"INSERT INTO job VALUES ('j', 'j', 'p', '{}', '{}', 'true');"
+	"INSERT INTO metric (id, name) VALUES (1, 'm.0000');"
+	"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created) VALUES (1, 1, 'main', 'a', 'b', 'k', 'j', 1, 1),"
+	" (2, 1, '', 'a', 'c', 'k', 'j', 1, 1);"
+	"INSERT INTO \"case\" (id, comparison, metric, state, confidence, opened, changed) VALUES (7, 1, 1, 'found', 0.9, 1, 2),"
+	" (8, 2, 1, 'found', 0.9, 1, 2);"
+	"INSERT INTO report VALUES (3, 7, '<1@x>', 's', '[{\"address\": \"Ann@example.org\", \"allowed\": true},"
+	" {\"address\": \"bob@example.org\", \"allowed\": false}]', 'text', 5);"
+	"INSERT INTO delivery VALUES (3, 'mbox', 'sending', 'offset 12', 0, NULL, 5), (3, 'smtp', 'sent', '250 ok', 2, NULL, 6);"
+	"PRAGMA user_version = 1; PRAGMA application_id = 1263551046";
+
+/* A database of the first format: who asked is told by the branch, who got the mail by the allow-list of that day. */
+static void test_format_1(void)
+{
+	_cleanup_free_ char *path = in_dir("format-1.db");
+	_cleanup_buf_ struct buf sql = {0};
+	_cleanup_store_ struct store *s = NULL;
+	struct db_case c = {0};
+	struct db_delivery d = {0};
+	sqlite3 *db;
+
+	is_int(fs_read("tests/fixtures/db/schema-1.sql", 0, &sql), 0, "the old schema");
+	sqlite3_open(path, &db);
+	ok(sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK && sqlite3_exec(db, old_rows, NULL, NULL, NULL) == SQLITE_OK,
+	   "an old file: %s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
+	is_int(store_case_by_id(s, 7, &c), 0, "its case");
+	ok(streq(c.asked, ASKED_DAEMON) && db_case_mails(&c) && c.changed == 2, "of a branch: the daemon asked");
+	db_case_release(&c);
+	is_int(store_case_by_id(s, 8, &c), 0, "the other one");
+	ok(streq(c.asked, ASKED_HAND) && !db_case_mails(&c), "of no branch: by hand");
+	db_case_release(&c);
+	is_int(store_delivery_get(s, 3, "mbox", NULL, &d), 0, "the mbox");
+	ok(streq(d.state, "sending") && streq(d.detail, "offset 12"), "as it was");
+	db_delivery_release(&d);
+	is_int(store_delivery_get(s, 3, "smtp", "ann@example.org", &d), 0, "who was allowed");
+	ok(streq(d.state, "sent") && d.attempts == 2, "has it");
+	db_delivery_release(&d);
+	is_int(store_delivery_get(s, 3, "smtp", "bob@example.org", &d), -ENOENT, "who was not has not");
+	c = (struct db_case){.id = 8, .comparison = 2, .metric = (char *)"m.0000", .state = (char *)"unmailed", .confidence = 0.9};
+	is_int(store_case_put(s, &c, NULL), 0, "a new state");
+}
+
+/* Who asks: inherited, raised by who mails, never lowered. */
+static void test_asked(void)
+{
+	_cleanup_store_ struct store *s = fresh("asked.db");
+	int64_t build = basics(s), q, id = 0, part = 0;
+	struct db_run run = a_run(build);
+	struct metric_set m = {0};
+	struct db_comparison c = {.tree = 1, .machine = 1, .base = (char *)oid(1), .head = (char *)oid(2), .kconfig = (char *)"vm-min",
+				  .job = (char *)"0123456789abcdef"};
+	struct db_case k = {.metric = (char *)"m.0000", .state = (char *)"found", .confidence = 0.99}, got = {0};
+	static const struct { const char *asks, *is; } turns[] = {
+		{NULL, "hand"}, {"hand-mail", "hand-mail"}, {"hand", "hand-mail"}, {"daemon", "hand-mail"}, {"hand", "hand-mail"}};
+
+	fill(&m, 2, 1);
+	store_run_put(s, &run, &m, NULL);
+	metric_set_release(&m);
+	store_comparison_put(s, &c, &q);
+	k.comparison = q;
+	is_int(store_case_put(s, &k, &id), 0, "a case");
+	for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
+		c.asked = (char *)turns[i].asks;
+		is_int(store_comparison_put(s, &c, &q), 0, "asked by %s", turns[i].asks ? turns[i].asks : "nobody said whom");
+		store_case_by_id(s, id, &got);
+		ok(streq(got.asked, turns[i].is), "its case: %s", turns[i].is);
+		db_case_release(&got);
+	}
+	store_case_asked(s, id, "hand");
+	k.part = 1;
+	store_case_put(s, &k, &part);
+	store_case_by_id(s, part, &got);
+	ok(streq(got.asked, "hand"), "reopened by hand: the next culprit is by hand, too, whoever asked first");
+	free(got.asked);
+	got.asked = xstrdup("daemon");
+	store_case_put(s, &got, NULL);
+	db_case_release(&got);
+	store_case_by_id(s, part, &got);
+	ok(streq(got.asked, "hand"), "an update with what was read earlier does not undo it");
+	db_case_release(&got);
+	c.asked = (char *)"daemon";
+	store_comparison_put(s, &c, &q);
+	store_case_by_id(s, part, &got);
+	ok(streq(got.asked, "hand"), "nor does the daemon's asking again");
+	db_case_release(&got);
+	c.head = (char *)oid(3);
+	c.asked = NULL;
+	store_comparison_put(s, &c, &q);
+	k.comparison = q;
+	k.part = 0;
+	store_case_put(s, &k, &id);
+	c.asked = (char *)"daemon";
+	store_comparison_put(s, &c, &q);
+	store_case_by_id(s, id, &got);
+	ok(streq(got.asked, "daemon"), "what a branch brings is mailed, though somebody asked before");
+	db_case_release(&got);
 }
 
 static void test_open_race(void)
@@ -1035,6 +1142,8 @@ int main(void)
 	test_tasks();
 	test_claim_race();
 	test_migrate();
+	test_format_1();
+	test_asked();
 	test_open_race();
 	test_transactions();
 	test_checks();
