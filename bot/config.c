@@ -267,6 +267,10 @@ static void place_patches(const struct ynode *where, const struct config *c, str
 
 static void check_mail(const struct ynode *where, const struct config *c, struct mistakes *m)
 {
+	for (size_t i = 0; i < c->mail_allow.n; i++)
+		if (!strchr(c->mail_allow.v[i], '@') && !streq(c->mail_allow.v[i], "*"))
+			mistake(m, ynode_err(where, -EINVAL, "'allow': '%s' has no @ and lets nobody through; write '*@%s', or '*' for everybody",
+					     c->mail_allow.v[i], c->mail_allow.v[i]));
 	if (c->smtp_url && !startswith(c->smtp_url, "smtp://") && !startswith(c->smtp_url, "smtps://"))
 		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'", c->smtp_url));
 	if (!c->robot_address || !strchr(c->robot_address, '@') || strpbrk(c->robot_address, "\r\n <>,") ||

@@ -147,7 +147,8 @@ void mail_header(struct buf *out, const char *name, const char *value)
 
 bool mail_address_ok(const char *a)
 {
-	static const char local[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.!#$%&'*+-/=?^_`{|}~";
+	/* of RFC 5322's atext all but what has routed mail elsewhere: host!user, user%host, |command, /file */
+	static const char local[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.#$&'*+-=?^_{}~";
 	static const char host[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789.-";
 	size_t n, m;
 
@@ -204,10 +205,25 @@ int mail_address_parse(const char *text, char **ret_name, char **ret_address)
 	return 0;
 }
 
+/* Each half on its own: no star reaches over the '@', and "*example.org" does not let evil-example.org through. */
+static bool glob_allows(const char *glob, const char *address)
+{
+	const char *glob_at = strrchr(glob, '@'), *at = strrchr(address, '@');
+	_cleanup_free_ char *glob_local = NULL, *local = NULL;
+
+	if (!glob_at)
+		return streq(glob, "*");
+	glob_local = xstrndup(glob, glob_at - glob);
+	local = xstrndup(address, at - address);
+	return fnmatch(glob_local, local, FNM_CASEFOLD) == 0 && fnmatch(glob_at + 1, at + 1, FNM_CASEFOLD) == 0;
+}
+
 bool mail_allowed(const char *address, const char *const *globs)
 {
+	if (!mail_address_ok(address))
+		return false;
 	for (; globs && *globs; globs++)
-		if (fnmatch(*globs, address, FNM_CASEFOLD) == 0)
+		if (glob_allows(*globs, address))
 			return true;
 	return false;
 }

@@ -14,11 +14,13 @@
 
 struct mail_person { const char *name, *address; };
 
-/* A plain ASCII addr-spec (no quoted local parts, no domain literals); all that may reach a header or an SMTP command. */
+/* A plain ASCII addr-spec (no quoted local parts, no domain literals, nothing that routes: % ! | / `); all that may reach a header
+ * or an SMTP command. */
 bool mail_address_ok(const char *address);
 /* "Name <a@b>", "\"Name, X.\" <a@b>", "a@b (list, moderated)" -> new strings; the name may come out empty. -EINVAL. */
 int mail_address_parse(const char *text, char **ret_name, char **ret_address);
-/* True where one of the globs matches, letters' case ignored; globs NULL: false. */
+/* True where one of the globs matches, letters' case ignored; globs NULL: false. The parts before and after the '@' are matched one
+ * by one; a glob without '@' matches nobody, but "*" everybody. */
 bool mail_allowed(const char *address, const char *const *globs);
 
 /* "Name: value" of free text. */

@@ -113,6 +113,28 @@ static void test_addresses(void)
 	ok(!mail_allowed("ann@example.org.evil.example", globs), "a glob fits the whole address");
 }
 
+/* Addresses that an allow-list of *@example.org seems to let through, and which lead or might lead elsewhere. */
+static void test_address_tricks(void)
+{
+	static const char *const bad[] = {
+		"victim%evil.example@example.org", "evil.example!victim@example.org", "victim@evil.example@example.org",
+		"\"victim@evil.example\"@example.org", "@evil.example:victim@example.org", "victim@evil.example,x@example.org",
+		"victim@evil.example x@example.org", "victim(@evil.example)@example.org", "|sh@example.org", "/var/mail/x@example.org",
+		"`id`@example.org", "-fx@example.org", "x@example.org\r\nRCPT TO:<victim@evil.example>", "x@example.org>", "<x@example.org",
+		"vic\xc5\xa5im@example.org", "x@ex\xd0\xb0mple.org", "x\t@example.org", "x@example.org.", "x@-example.org", ".x@example.org",
+		"x..y@example.org", "=?utf-8?Q?x?=@example.org", "x@[127.0.0.1]", "@example.org", "x@", "x"};
+	static const char *const globs[] = {"*@example.org", "*", NULL}, *const careless[] = {"*example.org", "example.org", "*@example.*", NULL};
+	static const char *const good[] = {"o'brien@example.org", "a+b=c@example.org", "x_y.z@example.org", "X@EXAMPLE.ORG"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
+		ok(!mail_allowed(bad[i], globs), "not let through: %zu", i);
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
+		ok(mail_allowed(good[i], globs), "let through: %s", good[i]);
+	ok(!mail_allowed("x@evil-example.org", careless), "a glob without @ lets nobody through");
+	ok(mail_allowed("x@example.org", careless), "one with it does");
+	ok(!mail_allowed("a@evil.example.org", careless), "a star stays in its half");
+}
+
 static void test_dates(void)
 {
 	_cleanup_buf_ struct buf b = {0};
@@ -195,6 +217,7 @@ int main(void)
 	test_headers();
 	test_persons();
 	test_addresses();
+	test_address_tricks();
 	test_dates();
 	test_body();
 	test_maintainers();
