@@ -4,6 +4,19 @@
 
 #include <json-c/json.h>
 
+int ctx_private_folders(const struct config *cfg)
+{
+	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "trees", "worktrees", "runs", "logs", "cases",
+					    "*.mbox", "*.mbox.lock", "smtp.lock", "build*", "etc", NULL};
+	static const char *const cache[] = {"builds", "ccache*", "root", "demo", "demo-base.git", "lock", "kvm-does-not-work", "state",
+					    "build*", NULL};
+	int r = fs_mkdir_private(cfg->state_dir, state);
+
+	if (r >= 0)
+		(void)fs_mkdir_private(cfg->cache_dir, cache); /* who needs it says so */
+	return r;
+}
+
 int ctx_store(struct ctx *c, bool read_only)
 {
 	_cleanup_free_ char *path = xasprintf("%s/kperfbot.db", c->config.state_dir);
@@ -11,10 +24,12 @@ int ctx_store(struct ctx *c, bool read_only)
 
 	if (c->store)
 		return 0;
+	if (read_only && access(path, F_OK) < 0 && errno == EACCES)
+		return err_set(-EACCES, "the state folder '%s' is another user's: run this as that user", c->config.state_dir);
 	if (read_only && !fs_exists(path))
 		return err_set(-ENOENT, "there is no database '%s' yet; 'kperfbot daemon' or 'kperfbot demo' makes one", path);
 	if (!read_only) {
-		r = fs_mkdir_p(c->config.state_dir);
+		r = ctx_private_folders(&c->config);
 		if (r < 0)
 			return r;
 	}

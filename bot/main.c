@@ -4,6 +4,7 @@
 #include "lib/log.h"
 
 #include <locale.h>
+#include <sys/stat.h>
 
 #define VERSION "0.1"
 
@@ -75,6 +76,7 @@ int main(int argc, char **argv)
 	int i = 1, r;
 
 	setlocale(LC_CTYPE, "C.UTF-8"); /* numbers stay locale-free */
+	umask(022); /* builds are read under another uid; private are the folders around them */
 	c.json = json_wanted(argc, argv);
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {

@@ -84,11 +84,28 @@ static int open_read_only(struct store *s)
 	return connect_to(s, uri, SQLITE_OPEN_READONLY | SQLITE_OPEN_URI);
 }
 
+/* What a database holds is its owner's; SQLite makes the files beside it with its mode. */
+static int make_private(const char *path)
+{
+	static const char *const beside[] = {"-wal", "-shm", "-journal"};
+	int r = fs_mkdir_parent(path);
+
+	if (r >= 0)
+		r = fs_make_private(path);
+	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(beside); i++) {
+		_cleanup_free_ char *file = xasprintf("%s%s", path, beside[i]);
+
+		if (fs_exists(file))
+			r = fs_make_private(file);
+	}
+	return r;
+}
+
 static int open_for_writing(struct store *s)
 {
 	int r;
 
-	if (strcmp(s->path, ":memory:") && (r = fs_mkdir_parent(s->path)) < 0)
+	if (strcmp(s->path, ":memory:") && (r = make_private(s->path)) < 0)
 		return r;
 	r = connect_to(s, s->path, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE);
 	return r < 0 ? r : set_wal(s);

@@ -4,6 +4,7 @@
 
 #include <dirent.h>
 #include <fcntl.h>
+#include <fnmatch.h>
 #include <openssl/evp.h>
 #include <sys/file.h>
 #include <sys/stat.h>
@@ -29,6 +30,51 @@ int fs_mkdir_p(const char *path)
 			break;
 	}
 	return fs_is_dir(path) ? 0 : err_set(-ENOTDIR, "'%s' is not a folder", path);
+}
+
+static bool holds_only(const char *dir, const char *const *own)
+{
+	_cleanup_strv_ struct strv names = {0};
+	bool all = fs_list(dir, &names) >= 0;
+
+	for (size_t i = 0; all && i < names.n; i++) {
+		const char *const *o = own;
+
+		while (*o && fnmatch(*o, names.v[i], 0))
+			o++;
+		all = *o != NULL;
+	}
+	return all;
+}
+
+int fs_mkdir_private(const char *path, const char *const *own)
+{
+	struct stat st;
+	int r = fs_mkdir_parent(path);
+
+	if (r < 0 || mkdir(path, 0700) == 0)
+		return r;
+	if (errno != EEXIST)
+		return err_set(-errno, "cannot make folder '%s': %s", path, strerror(errno));
+	if (stat(path, &st) < 0 || !S_ISDIR(st.st_mode))
+		return err_set(-ENOTDIR, "'%s' is not a folder", path);
+	if (!(st.st_mode & 077) || st.st_uid != geteuid())
+		return 0;
+	return st.st_mode & S_ISVTX || !holds_only(path, own) || chmod(path, 0700) < 0;
+}
+
+int fs_make_private(const char *path)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+	struct stat st;
+
+	if (fd >= 0)
+		return close(fd), 0;
+	if (errno != EEXIST)
+		return err_set(-errno, "cannot make '%s': %s", path, strerror(errno));
+	if (stat(path, &st) == 0 && st.st_uid == geteuid() && st.st_mode & 077)
+		(void)chmod(path, st.st_mode & 0700);
+	return 0;
 }
 
 int fs_mkdir_parent(const char *path)

@@ -7,6 +7,12 @@
 #include "lib/buf.h"
 
 int fs_mkdir_p(const char *path);
+/* A folder that only we can look into, mode 0700; what is in it keeps the modes that it is made with. One that is there already is
+ * tightened if it is ours and holds nothing but names that match the globs in own: 0, or 1 where it was left open to others. */
+int fs_mkdir_private(const char *path, const char *const *own);
+/* A file that only we can read, mode 0600, made empty where there is none. It is never opened where it is there: SQLite's locks are
+ * lost when a database is closed. */
+int fs_make_private(const char *path);
 /* The folder that the file will live in. */
 int fs_mkdir_parent(const char *path);
 bool fs_exists(const char *path);

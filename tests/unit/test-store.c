@@ -847,6 +847,14 @@ static void test_reader(void)
 			continue;
 		}
 		chmod(dir, 0755);
+		/* the owner may let others in, as long as nothing writes */
+		for (size_t i = 0; i < 3; i++) {
+			_cleanup_free_ char *file = xasprintf("%s%s", path, i == 0 ? "" : i == 1 ? "-wal" : "-shm");
+			struct stat m = {.st_mode = 0600};
+
+			ok(stat(file, &m) < 0 || !(m.st_mode & 077), "nobody else reads '%s'", file);
+			chmod(file, 0644);
+		}
 		pid = spawn();
 		if (!pid) {
 			if (setgid(65534) < 0 || setuid(65534) < 0)
