@@ -28,11 +28,11 @@ static struct json_object *case_json(const struct db_case *k)
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "case", json_object_new_int64(k->id));
-	json_object_object_add(o, "metric", json_object_new_string(k->metric));
-	json_object_object_add(o, "state", json_object_new_string(k->state));
-	json_object_object_add(o, "asked", json_object_new_string(k->asked));
+	json_object_object_add(o, "metric", json_text(k->metric));
+	json_object_object_add(o, "state", json_text(k->state));
+	json_object_object_add(o, "asked", json_text(k->asked));
 	if (k->culprit)
-		json_object_object_add(o, "culprit", json_object_new_string(k->culprit));
+		json_object_object_add(o, "culprit", json_text(k->culprit));
 	if (isfinite(k->posterior))
 		json_object_object_add(o, "posterior", json_object_new_double(k->posterior));
 	json_object_object_add(o, "effect", json_object_new_double(k->effect));
@@ -65,7 +65,8 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 	if (r >= 0)
 		r = store_cases(c->store, NULL, &cases, &n);
 	if (r >= 0 && !c->json)
-		printf("%.12s..%.12s: %s: %s\n", cmp.base, cmp.head, cmp.state, cmp.reason ? cmp.reason : "");
+		term_printf(stdout, "%.12s..%.12s: %s: %s\n", cmp.base, cmp.head, cmp.state,
+			    cmp.reason ? cmp.reason : "");
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		const struct db_case *k = &cases[i];
 
@@ -75,17 +76,18 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 					     streq(k->state, "undelivered"));
 		json_object_array_add(list, case_json(k));
 		if (!c->json)
-			printf("case %" PRId64 ": %s: %s %+.3f%%%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n", k->id,
+			term_printf(stdout,
+				    "case %" PRId64 ": %s: %s %+.3f%%%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n", k->id,
 			       k->state, k->metric, 100 * k->effect, k->culprit ? " by " : "", k->culprit ? k->culprit : "",
 			       k->posterior, k->boots, k->builds);
 		if (!c->json)
 			print_mailed(c, k);
 	}
 	if (r >= 0 && c->json) {
-		json_object_object_add(o, "comparison", json_object_new_string(cmp.state));
-		json_object_object_add(o, "reason", json_object_new_string(cmp.reason ? cmp.reason : ""));
+		json_object_object_add(o, "comparison", json_text(cmp.state));
+		json_object_object_add(o, "reason", json_text(cmp.reason ? cmp.reason : ""));
 		json_object_object_add(o, "cases", json_object_get(list));
-		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_print(stdout, o, true);
 	}
 	json_object_put(list);
 	json_object_put(o);

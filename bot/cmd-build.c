@@ -19,10 +19,11 @@ struct progress { bool terminal; usec_t start; unsigned lines; };
 static void show(void *arg, const char *line)
 {
 	struct progress *p = arg;
+	_cleanup_free_ char *safe = term_safe(line);
 
 	p->lines++;
 	if (p->terminal)
-		fprintf(stderr, "\r\033[K%4.0f s  %5u lines  %.80s", (mono_usec() - p->start) / 1e6, p->lines, line);
+		fprintf(stderr, "\r\033[K%4.0f s  %5u lines  %.80s", (mono_usec() - p->start) / 1e6, p->lines, safe);
 }
 
 static int keep_row(struct ctx *c, const struct asked *a, const struct build_request *q, const struct build_result *b)
@@ -46,11 +47,11 @@ static void print_json(const struct build_request *q, const struct build_result 
 	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		json_object_object_add(o, texts[i].key, texts[i].text ? json_object_new_string(texts[i].text) : NULL);
+		json_object_object_add(o, texts[i].key, json_text(texts[i].text));
 	json_object_object_add(o, "seconds", json_object_new_double(b->seconds));
 	json_object_object_add(o, "cached", json_object_new_boolean(b->cached));
 	json_object_object_add(o, "isolated", json_object_new_boolean(b->isolated));
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_print(stdout, o, true);
 	json_object_put(o);
 }
 
@@ -58,17 +59,18 @@ static void print_text(const struct build_request *q, const struct build_result 
 {
 	_cleanup_free_ char *warnings = xstrdup(b->warnings);
 
-	printf("%.12s %s: %s, %.1f s%s\n", q->commit, q->kconfig, b->state, b->seconds, b->cached ? " (kept from before)" : "");
+	term_printf(stdout, "%.12s %s: %s, %.1f s%s\n", q->commit, q->kconfig, b->state, b->seconds,
+		    b->cached ? " (kept from before)" : "");
 	if (b->error)
-		printf("error: %s\n", b->error);
+		term_printf(stdout, "error: %s\n", b->error);
 	for (char *save = NULL, *l = warnings ? strtok_r(warnings, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save))
-		printf("warning: %s\n", l);
+		term_printf(stdout, "warning: %s\n", l);
 	if (!b->isolated)
 		puts("not isolated: the tree's code ran with your rights (sandbox: none)");
 	if (b->image_path)
-		printf("image: %s\nsha256: %s\n", b->image_path, b->image_hash);
+		term_printf(stdout, "image: %s\nsha256: %s\n", b->image_path, b->image_hash);
 	if (b->log_path)
-		printf("log: %s\n", b->log_path);
+		term_printf(stdout, "log: %s\n", b->log_path);
 }
 
 /* The commit, with the series on top where there is one. */

@@ -23,7 +23,7 @@ static void _printf_(4, 5) tell(struct story *s, const char *key, const char *la
 	va_end(ap);
 	buf_add_term(&safe, t);
 	buf_addf(&s->text, "%-14s %s\n", label, buf_str(&safe));
-	json_object_object_add(s->o, key, json_object_new_string(t));
+	json_object_object_add(s->o, key, json_text(t));
 	free(t);
 }
 
@@ -44,7 +44,7 @@ static void tell_commit(struct story *s, const char *key, const char *label, con
 		tell(s, key, label, "%.12s (\"%s\")", oid, info->subject);
 	else
 		tell(s, key, label, "%.12s", oid);
-	json_object_object_add(s->o, key, json_object_new_string(oid));
+	json_object_object_add(s->o, key, json_text(oid));
 }
 
 static void tell_effect(struct story *s, const char *key, const char *label, double effect, double lo, double hi, const char *more)
@@ -71,15 +71,16 @@ static void tell_effect(struct story *s, const char *key, const char *label, dou
 static void tell_what(struct story *s, const struct facts *f)
 {
 	_cleanup_buf_ struct buf params = {0};
+	_cleanup_free_ char *url = url_shown(f->tree.url);
 
 	tell(s, "metric", "metric", "%s%s", f->c.metric, f->metric.direction > 0 ? ", higher is better" :
 							 f->metric.direction < 0 ? ", lower is better" : "");
-	json_object_object_add(s->o, "metric", json_object_new_string(f->c.metric));
+	json_object_object_add(s->o, "metric", json_text(f->c.metric));
 	tell(s, "verdict", "verdict", "%s", facts_verdict_word(f));
 	tell_effect(s, "change", "whole change", f->c.effect, f->c.effect_lo, f->c.effect_hi, "");
 	if (f->cmp.reason)
 		tell(s, "comparison", "comparison", "%s: %s", f->cmp.state, f->cmp.reason);
-	tell(s, "tree", "tree", "%s %s, %s", f->tree.name, f->cmp.branch ? f->cmp.branch : "", f->tree.url);
+	tell(s, "tree", "tree", "%s %s, %s", f->tree.name, f->cmp.branch ? f->cmp.branch : "", url);
 	tell(s, "job", "job", "%s", f->job.name);
 	for (size_t i = 0; i < f->keys.n; i++)
 		buf_addf(&params, "%s%s=%s", i ? " " : "", f->keys.v[i], f->values.v[i]);
@@ -101,7 +102,7 @@ static void tell_reach(struct story *s, struct ctx *c, const struct facts *f)
 	if (f->bad_build.id && store_pair_check_get(c->store, f->bad_build.id, f->good, f->cmp.job, f->machine.tbox_group, CHECK_REACH,
 						    &k) >= 0) {
 		tell(s, "reach", "reach", "%s: %s", k.verdict, k.evidence);
-		json_object_object_add(s->o, "reach_verdict", json_object_new_string(k.verdict));
+		json_object_object_add(s->o, "reach_verdict", json_text(k.verdict));
 	}
 	db_pair_check_release(&k);
 }
@@ -116,7 +117,7 @@ static void tell_host(struct story *s, struct ctx *c, const struct facts *f)
 	(void)report_host(c->store, f, &lines);
 	for (size_t i = 0; i < lines.n; i++) {
 		buf_addf(&s->text, "%-14s %s\n", i ? "" : "host", lines.v[i]);
-		json_object_array_add(list, json_object_new_string(lines.v[i]));
+		json_object_array_add(list, json_text(lines.v[i]));
 	}
 }
 
@@ -224,8 +225,8 @@ static void tell_events(struct story *s, struct ctx *c, int64_t id)
 		struct json_object *e = json_object_new_object();
 
 		buf_addf(&s->text, "  %s  %s\n", when ? when : "", safe);
-		json_object_object_add(e, "time", json_object_new_string(when ? when : ""));
-		json_object_object_add(e, "event", json_object_new_string(what ? what : ""));
+		json_object_object_add(e, "time", json_text(when ? when : ""));
+		json_object_object_add(e, "event", json_text(what ? what : ""));
 		json_object_array_add(list, e);
 	}
 }
@@ -245,7 +246,7 @@ static void tell_further(struct story *s, const struct ctx *c, const struct fact
 	buf_addf(&s->text, " --commit %.12s\n", f->bad);
 	if (fs_exists(script)) {
 		buf_addf(&s->text, "  sh %s\n", script);
-		json_object_object_add(s->o, "reproduce", json_object_new_string(script));
+		json_object_object_add(s->o, "reproduce", json_text(script));
 	}
 }
 
@@ -264,9 +265,9 @@ static int show(struct ctx *c, const struct facts *f)
 	tell_events(&s, c, f->c.id);
 	tell_further(&s, c, f);
 	if (c->json)
-		printf("%s\n", json_object_to_json_string_ext(s.o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_print(stdout, s.o, true);
 	else
-		printf("case %" PRId64 "\n\n%s", f->c.id, s.text.s);
+		term_printf(stdout, "case %" PRId64 "\n\n%s", f->c.id, s.text.s);
 	json_object_put(s.o);
 	buf_release(&s.text);
 	return EXIT_DONE;
@@ -322,7 +323,7 @@ static int want_aligned(struct db_case *one)
 	json_object_object_del(o, "aligned_since");
 	json_object_object_add(o, "align", json_object_new_int(1));
 	free(one->proof);
-	one->proof = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	one->proof = json_line(o);
 	json_object_put(o);
 	return 0;
 }
@@ -362,7 +363,7 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 	if (c->json)
 		printf("{\"case\": %" PRId64 ", \"state\": \"%s\"}\n", id, state);
 	else
-		printf("case %" PRId64 " is %s now%s\n", id, state, why || mail ? "" : "; what comes of it is not mailed: reopened by hand, "
+		term_printf(stdout, "case %" PRId64 " is %s now%s\n", id, state, why || mail ? "" : "; what comes of it is not mailed: reopened by hand, "
 		       "without --mail");
 	return EXIT_DONE;
 }

@@ -9,29 +9,39 @@ static void show_machine(const struct config *c, const struct machine *m)
 {
 	const struct canary_config *k = config_canary(c, m->name);
 
-	printf("machine     %s (%s)", m->name, m->driver);
+	term_printf(stdout, "machine     %s (%s)", m->name, m->driver);
 	if (k)
-		printf(", canary: %s at %s%s%s", k->job, k->commit, k->tree ? " of " : "", k->tree ? k->tree : "");
+		term_printf(stdout, ", canary: %s at %s%s%s", k->job, k->commit, k->tree ? " of " : "",
+			    k->tree ? k->tree : "");
 	putchar('\n');
 }
 
 static void show(const struct config *c)
 {
-	printf("folder      %s\nstate       %s\ncache       %s\nmbox        %s\n", c->dir ? c->dir : "(built-in defaults)",
+	_cleanup_free_ char *smtp = url_shown(c->smtp_url);
+
+	term_printf(stdout, "folder      %s\nstate       %s\ncache       %s\nmbox        %s\n",
+		    c->dir ? c->dir : "(built-in defaults)",
 	       c->state_dir, c->cache_dir, c->mbox);
-	printf("judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64 " a side\n", c->alpha,
+	term_printf(stdout,
+		    "judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64 " a side\n", c->alpha,
 	       c->confidence, c->min_effect, c->min_boots, c->max_boots);
 	if (c->proof_aligned)
 		puts("            proofs are repeated with aligned functions");
 	for (size_t i = 0; i < c->min_effects.n; i++)
-		printf("            smallest effect of %s: %g%s\n", c->min_effects.v[i].pattern, c->min_effects.v[i].value,
+		term_printf(stdout, "            smallest effect of %s: %g%s\n", c->min_effects.v[i].pattern,
+			    c->min_effects.v[i].value,
 		       effect_rule_points(&c->min_effects.v[i]) ? " points" : "");
-	printf("mail        smtp %s, %zu address pattern%s allowed\n", c->mail_smtp_enabled ? c->smtp_url : "off", c->mail_allow.n,
+	term_printf(stdout, "mail        smtp %s, %zu address pattern%s allowed\n", c->mail_smtp_enabled ? smtp : "off",
+		    c->mail_allow.n,
 	       c->mail_allow.n == 1 ? "" : "s");
 	for (size_t i = 0; i < c->n_machines; i++)
 		show_machine(c, &c->machine[i]);
-	for (size_t i = 0; i < c->n_trees; i++)
-		printf("tree        %s %s%s\n", c->tree[i].name, c->tree[i].url, c->tree[i].enabled ? "" : " (off)");
+	for (size_t i = 0; i < c->n_trees; i++) {
+		_cleanup_free_ char *url = url_shown(c->tree[i].url);
+
+		term_printf(stdout, "tree        %s %s%s\n", c->tree[i].name, url, c->tree[i].enabled ? "" : " (off)");
+	}
 }
 
 static struct json_object *machine_json(const struct config *c, const struct machine *m)
@@ -39,20 +49,21 @@ static struct json_object *machine_json(const struct config *c, const struct mac
 	const struct canary_config *k = config_canary(c, m->name);
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "name", json_object_new_string(m->name));
-	json_object_object_add(o, "driver", json_object_new_string(m->driver));
-	json_object_object_add(o, "canary_job", k ? json_object_new_string(k->job) : NULL);
-	json_object_object_add(o, "canary_commit", k ? json_object_new_string(k->commit) : NULL);
-	json_object_object_add(o, "canary_tree", k && k->tree ? json_object_new_string(k->tree) : NULL);
+	json_object_object_add(o, "name", json_text(m->name));
+	json_object_object_add(o, "driver", json_text(m->driver));
+	json_object_object_add(o, "canary_job", k ? json_text(k->job) : NULL);
+	json_object_object_add(o, "canary_commit", k ? json_text(k->commit) : NULL);
+	json_object_object_add(o, "canary_tree", k && k->tree ? json_text(k->tree) : NULL);
 	return o;
 }
 
 static struct json_object *tree_json(const struct tree_config *t)
 {
 	struct json_object *o = json_object_new_object();
+	_cleanup_free_ char *url = url_shown(t->url);
 
-	json_object_object_add(o, "name", json_object_new_string(t->name));
-	json_object_object_add(o, "url", json_object_new_string(t->url));
+	json_object_object_add(o, "name", json_text(t->name));
+	json_object_object_add(o, "url", json_text(url));
 	json_object_object_add(o, "enabled", json_object_new_boolean(t->enabled));
 	return o;
 }
@@ -61,6 +72,7 @@ static void show_json(const struct config *c)
 {
 	struct json_object *o = json_object_new_object(), *effects = json_object_new_object(), *machines = json_object_new_array(),
 			   *trees = json_object_new_array();
+	_cleanup_free_ char *smtp = url_shown(c->smtp_url);
 
 	for (size_t i = 0; i < c->min_effects.n; i++)
 		json_object_object_add(effects, c->min_effects.v[i].pattern, json_object_new_double(c->min_effects.v[i].value));
@@ -68,10 +80,10 @@ static void show_json(const struct config *c)
 		json_object_array_add(machines, machine_json(c, &c->machine[i]));
 	for (size_t i = 0; i < c->n_trees; i++)
 		json_object_array_add(trees, tree_json(&c->tree[i]));
-	json_object_object_add(o, "folder", c->dir ? json_object_new_string(c->dir) : NULL);
-	json_object_object_add(o, "state", json_object_new_string(c->state_dir));
-	json_object_object_add(o, "cache", json_object_new_string(c->cache_dir));
-	json_object_object_add(o, "mbox", json_object_new_string(c->mbox));
+	json_object_object_add(o, "folder", json_text(c->dir));
+	json_object_object_add(o, "state", json_text(c->state_dir));
+	json_object_object_add(o, "cache", json_text(c->cache_dir));
+	json_object_object_add(o, "mbox", json_text(c->mbox));
 	json_object_object_add(o, "alpha", json_object_new_double(c->alpha));
 	json_object_object_add(o, "confidence", json_object_new_double(c->confidence));
 	json_object_object_add(o, "min_effect", json_object_new_double(c->min_effect));
@@ -79,11 +91,11 @@ static void show_json(const struct config *c)
 	json_object_object_add(o, "min_boots", json_object_new_int64(c->min_boots));
 	json_object_object_add(o, "max_boots", json_object_new_int64(c->max_boots));
 	json_object_object_add(o, "proof_aligned", json_object_new_boolean(c->proof_aligned));
-	json_object_object_add(o, "smtp_url", c->mail_smtp_enabled ? json_object_new_string(c->smtp_url) : NULL);
+	json_object_object_add(o, "smtp_url", c->mail_smtp_enabled ? json_text(smtp) : NULL);
 	json_object_object_add(o, "mail_allow", json_object_new_int64((int64_t)c->mail_allow.n));
 	json_object_object_add(o, "machines", machines);
 	json_object_object_add(o, "trees", trees);
-	puts(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_print(stdout, o, true);
 	json_object_put(o);
 }
 
@@ -104,7 +116,7 @@ static int run_config(int argc, char **argv, struct ctx *c)
 	else if (c->json)
 		puts("{\"ok\": true}");
 	else
-		printf("%s: no mistakes\n", c->config.dir ? c->config.dir : "built-in defaults");
+		term_printf(stdout, "%s: no mistakes\n", c->config.dir ? c->config.dir : "built-in defaults");
 	return EXIT_DONE;
 }
 

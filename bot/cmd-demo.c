@@ -62,7 +62,7 @@ static void say(struct demo *d, const char *fmt, ...)
 
 /* ---- the tree ---- */
 
-static char *json_text(struct json_object *o, const char *key)
+static char *text_at(struct json_object *o, const char *key)
 {
 	struct json_object *v;
 
@@ -79,10 +79,10 @@ static int read_tree_json(struct demo *d)
 	if (r < 0)
 		return r;
 	o = json_tokener_parse(buf_str(&b));
-	d->base = json_text(o, "base");
-	d->head = json_text(o, "head");
-	d->culprit = json_text(o, "culprit");
-	d->culprit_name = json_text(o, "culprit_name");
+	d->base = text_at(o, "base");
+	d->head = text_at(o, "head");
+	d->culprit = text_at(o, "culprit");
+	d->culprit_name = text_at(o, "culprit_name");
 	d->commits = json_object_object_get_ex(o, "commits", &v) ? json_object_get_int64(v) : 0;
 	json_object_put(o);
 	return d->base && d->head && d->culprit ? 0 : err_set(-EBADMSG, "'%s' names no base, head and culprit", path);
@@ -114,9 +114,10 @@ static int make_tree(struct demo *d)
 
 static void yaml_text(struct buf *b, const char *key, const char *value)
 {
-	struct json_object *s = json_object_new_string(value); /* JSON's quoting is YAML's */
+	struct json_object *s = json_text(value);
+	_cleanup_free_ char *quoted = json_line(s); /* JSON's quoting is YAML's */
 
-	buf_addf(b, "%s: %s\n", key, json_object_to_json_string_ext(s, JSON_C_TO_STRING_NOSLASHESCAPE));
+	buf_addf(b, "%s: %s\n", key, quoted);
 	json_object_put(s);
 }
 
@@ -198,7 +199,7 @@ struct count { size_t done, builds, runs; double build_s, run_s; char running[16
 static void describe(const struct db_task *t, char *buf, size_t n)
 {
 	struct json_object *p = json_tokener_parse(t->payload);
-	_cleanup_free_ char *commit = json_text(p, "commit"), *rep = json_text(p, "replicate");
+	_cleanup_free_ char *commit = text_at(p, "commit"), *rep = text_at(p, "replicate");
 	size_t k = strlen(buf);
 
 	snprintf(buf + k, n - k, "%s%s", k ? ", " : "",
@@ -258,6 +259,7 @@ static void show_progress(struct demo *d)
 	size_t n = 0, steps;
 	double left;
 	unsigned gone = (mono_usec() - d->start) / USEC_PER_SEC;
+	_cleanup_free_ char *running = NULL;
 	bool changed;
 
 	if (store_tasks(d->c->store, NULL, &t, &n) < 0)
@@ -267,8 +269,9 @@ static void show_progress(struct demo *d)
 	expect(d, &k, &steps, &left);
 	changed = k.done != d->last_done || !streq(k.running, d->last_running);
 	if (d->terminal) {
+		running = term_safe(k.running);
 		fprintf(d->out, "\r\033[K[%2u:%02u] step %zu of about %zu, about %.0f min left: %s", gone / 60, gone % 60,
-			MIN(k.done + 1, steps), steps, ceil(left / 60), k.running);
+			MIN(k.done + 1, steps), steps, ceil(left / 60), running);
 		fflush(d->out);
 	} else if (*k.running && ((changed && !d->local) || mono_usec() - d->last_line > 30 * USEC_PER_SEC)) {
 		say(d, "step %zu of about %zu, about %.0f min left: %s", MIN(k.done + 1, steps), steps, ceil(left / 60), k.running);
@@ -330,7 +333,7 @@ static void first_screen(struct demo *d)
 	if (store_report_by_case(d->c->store, d->found.id, &rep) < 0)
 		return;
 	fputs("\n---------------- the report's first screen ----------------\n", d->out);
-	fprintf(d->out, "Subject: %s\n", rep.subject);
+	term_printf(d->out, "Subject: %s\n", rep.subject);
 	p = strstr(rep.text, "\n\n");
 	end = p ? strstr(p, "Details are as below") : NULL;
 	for (; p && *p && p != end;) {
@@ -349,17 +352,17 @@ static void last_json(const struct demo *d, double seconds)
 	struct json_object *o = json_object_new_object();
 	_cleanup_free_ char *db = xasprintf("%s/kperfbot.db", d->c->config.state_dir);
 
-	json_object_object_add(o, "true_culprit", json_object_new_string(d->culprit));
-	json_object_object_add(o, "found", d->found.culprit ? json_object_new_string(d->found.culprit) : NULL);
+	json_object_object_add(o, "true_culprit", json_text(d->culprit));
+	json_object_object_add(o, "found", json_text(d->found.culprit));
 	json_object_object_add(o, "posterior", isfinite(d->found.posterior) && d->found.id
 						       ? json_object_new_double(d->found.posterior) : NULL);
 	json_object_object_add(o, "boots", json_object_new_int64(d->found.boots));
 	json_object_object_add(o, "builds", json_object_new_int64(d->found.builds));
 	json_object_object_add(o, "seconds", json_object_new_double(round(seconds * 10) / 10));
 	json_object_object_add(o, "effect", d->found.id ? json_object_new_double(d->found.effect) : NULL);
-	json_object_object_add(o, "mbox", json_object_new_string(d->c->config.mbox));
-	json_object_object_add(o, "database", json_object_new_string(db));
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_object_add(o, "mbox", json_text(d->c->config.mbox));
+	json_object_object_add(o, "database", json_text(db));
+	json_print(stdout, o, false);
 	json_object_put(o);
 }
 
@@ -372,15 +375,16 @@ static int finish(struct demo *d)
 	if (d->terminal)
 		fputs("\r\033[K", d->out);
 	first_screen(d);
-	fprintf(d->out, "\nplanted: %s (%s)\nfound:   %s\n         %s; %" PRId64 " boots, %" PRId64 " builds, %.0f s\n", d->culprit,
+	term_printf(d->out,
+		    "\nplanted: %s (%s)\nfound:   %s\n         %s; %" PRId64 " boots, %" PRId64 " builds, %.0f s\n", d->culprit,
 		d->culprit_name ? d->culprit_name : "", d->found.culprit ? d->found.culprit : "nobody",
 		right ? "the right one" : "NOT the planted one", d->found.boots, d->found.builds, seconds);
-	fprintf(d->out, "mbox:    %s\n\nLook further:\n", d->c->config.mbox);
+	term_printf(d->out, "mbox:    %s\n\nLook further:\n", d->c->config.mbox);
 	if (d->found.id)
-		fprintf(d->out, "  %s --config %s case show %" PRId64 "\n", self, d->etc, d->found.id);
-	fprintf(d->out, "  %s --config %s query series --metric '%s'\n", self, d->etc,
+		term_printf(d->out, "  %s --config %s case show %" PRId64 "\n", self, d->etc, d->found.id);
+	term_printf(d->out, "  %s --config %s query series --metric '%s'\n", self, d->etc,
 		d->found.metric ? d->found.metric : "*per_sec");
-	fprintf(d->out, "  %s --config %s compare %.12s %.12s\n", self, d->etc, d->base, d->head);
+	term_printf(d->out, "  %s --config %s compare %.12s %.12s\n", self, d->etc, d->base, d->head);
 	fflush(d->out);
 	if (d->c->json)
 		last_json(d, seconds);

@@ -78,7 +78,7 @@ static int print_json(const struct history *p, const struct detect_result *res, 
 
 		json_object_object_add(x, "index", json_object_new_int64(d->index));
 		if (commit_of(p, d))
-			json_object_object_add(x, "commit", json_object_new_string(commit_of(p, d)));
+			json_object_object_add(x, "commit", json_text(commit_of(p, d)));
 		json_object_object_add(x, "before", json_object_new_double(d->before));
 		json_object_object_add(x, "after", json_object_new_double(d->after));
 		json_object_object_add(x, "change_pct",
@@ -90,13 +90,13 @@ static int print_json(const struct history *p, const struct detect_result *res, 
 	json_object_object_add(o, "values", json_object_new_int64((int64_t)p->n));
 	json_object_object_add(o, "sigma", json_object_new_double(res->sigma));
 	if (p->branch) {
-		json_object_object_add(o, "branch", json_object_new_string(p->branch));
+		json_object_object_add(o, "branch", json_text(p->branch));
 		json_object_object_add(o, "beside", json_object_new_int64((int64_t)p->beside));
 	}
 	if (asked)
-		json_object_object_add(o, "asked", json_object_new_string(asked));
+		json_object_object_add(o, "asked", json_text(asked));
 	json_object_object_add(o, "changepoints", list);
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_print(stdout, o, false);
 	json_object_put(o);
 	return fflush(stdout) || ferror(stdout) ? err_set(-EIO, "cannot write the output: %s", strerror(errno)) : 0;
 }
@@ -128,10 +128,10 @@ static int print_table(const struct history *p, const struct detect_result *res,
 		table_text(&t, 5 + shift, d->provisional ? "yes: more boots" : "no");
 	}
 	if (form == TABLE_TERM && p->branch)
-		printf("branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
+		term_printf(stdout, "branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
 		       p->beside ? "; what was measured beside its line is left out" : "");
 	if (form == TABLE_TERM && !res->n) {
-		printf("no change point in %zu values; their noise is %.4g\n", p->n, res->sigma);
+		term_printf(stdout, "no change point in %zu values; their noise is %.4g\n", p->n, res->sigma);
 		return 0;
 	}
 	return table_print(&t, form, stdout);
@@ -261,7 +261,7 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		r = c->json ? print_json(&h, &res, what) : print_table(&h, &res, ctx_form(c));
 	if (r >= 0 && o.ask && ctx_form(c) == TABLE_TERM)
-		printf("%s\n%s", what ? what : "nothing to ask: no change point that is not known",
+		term_printf(stdout, "%s\n%s", what ? what : "nothing to ask: no change point that is not known",
 		       what && !o.mail ? "what comes of it is not mailed: asked by hand, without --mail\n" : "");
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }

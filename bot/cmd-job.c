@@ -80,7 +80,7 @@ static struct json_object *strings(const char *const *v)
 	struct json_object *a = json_object_new_array();
 
 	for (; v && *v; v++)
-		json_object_array_add(a, json_object_new_string(*v));
+		json_object_array_add(a, json_text(*v));
 	return a;
 }
 
@@ -91,7 +91,7 @@ static struct json_object *kpis_json(const struct job *j)
 	for (const char *const *k = job_kpis(j); *k; k++) {
 		struct json_object *o = json_object_new_object();
 
-		json_object_object_add(o, "metric", json_object_new_string(*k));
+		json_object_object_add(o, "metric", json_text(*k));
 		json_object_object_add(o, "threshold", json_object_new_double(job_kpi_threshold(j, *k)));
 		json_object_array_add(a, o);
 	}
@@ -109,11 +109,11 @@ static struct json_object *job_json(const struct job *j, bool script)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		json_object_object_add(o, texts[i].key, json_object_new_string(texts[i].value));
+		json_object_object_add(o, texts[i].key, json_text(texts[i].value));
 	for (size_t i = 0; i < j->n_params; i++)
-		json_object_object_add(params, j->param[i].key, json_object_new_string(j->param[i].value));
+		json_object_object_add(params, j->param[i].key, json_text(j->param[i].value));
 	json_object_object_add(o, "params", params);
-	json_object_object_add(o, "patches", j->patches ? json_object_new_string(j->patches) : NULL);
+	json_object_object_add(o, "patches", json_text(j->patches));
 	json_object_object_add(o, "monitors", strings((const char *const *)j->monitors.v));
 	json_object_object_add(o, "kpis", kpis_json(j));
 	json_object_object_add(o, "time_limit_s", json_object_new_double(j->time_limit_s));
@@ -122,7 +122,7 @@ static struct json_object *job_json(const struct job *j, bool script)
 		json_object_object_add(o, "programs", strings((const char *const *)programs.v));
 	}
 	if (script && job_render(j, &text) == 0)
-		json_object_object_add(o, "script", json_object_new_string(buf_str(&text)));
+		json_object_object_add(o, "script", json_text(buf_str(&text)));
 	return o;
 }
 
@@ -132,16 +132,16 @@ static int print_json(const struct job_list *l, bool script)
 
 	for (size_t i = 0; i < l->n; i++)
 		json_object_array_add(a, job_json(&l->v[i], script));
-	puts(json_object_to_json_string_ext(a, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_print(stdout, a, true);
 	json_object_put(a);
 	return EXIT_DONE;
 }
 
 static void show_words(const char *label, const struct strv *words)
 {
-	printf("%-12s", label);
+	term_printf(stdout, "%-12s", label);
 	for (size_t i = 0; i < words->n; i++)
-		printf("%s%s", i ? " " : "", words->v[i]);
+		term_printf(stdout, "%s%s", i ? " " : "", words->v[i]);
 	putchar('\n');
 }
 
@@ -154,25 +154,26 @@ static int show(struct ctx *c, const struct job_list *l)
 		_cleanup_strv_ struct strv packages = {0}, programs = {0};
 		_cleanup_free_ char *file = term_safe(j->file);
 
-		printf("%s%-12s%s\n%-12s%s\n%-12s%s\n%-12s%s\n", i ? "\n" : "", "name", j->point, "id", j->id, "file", file,
+		term_printf(stdout, "%s%-12s%s\n%-12s%s\n%-12s%s\n%-12s%s\n", i ? "\n" : "", "name", j->point, "id",
+			    j->id, "file", file,
 		       "program", j->program);
 		for (size_t k = 0; k < j->n_params; k++) {
 			_cleanup_free_ char *value = term_safe(j->param[k].value);
 
-			printf("%-12s%s: %s\n", k ? "" : "parameters", j->param[k].key, value);
+			term_printf(stdout, "%-12s%s: %s\n", k ? "" : "parameters", j->param[k].key, value);
 		}
 		if (j->patches) {
 			_cleanup_free_ char *patches = term_safe(j->patches);
 
-			printf("%-12s%s\n", "patches", patches);
+			term_printf(stdout, "%-12s%s\n", "patches", patches);
 		}
 		show_words("monitors", &j->monitors);
 		for (const char *const *k = job_kpis(j); *k; k++)
-			printf("%-12s%s (changes from %g %% on)\n", k == job_kpis(j) ? "kpi" : "", *k,
+			term_printf(stdout, "%-12s%s (changes from %g %% on)\n", k == job_kpis(j) ? "kpi" : "", *k,
 			       100 * job_kpi_threshold(j, *k));
 		if (job_needs(j, &packages, &programs) == 0)
 			show_words("packages", &packages);
-		printf("%-12s%g s\n", "time limit", j->time_limit_s);
+		term_printf(stdout, "%-12s%g s\n", "time limit", j->time_limit_s);
 	}
 	return EXIT_DONE;
 }
@@ -185,9 +186,9 @@ static int render(struct ctx *c, const struct job_list *l)
 	if (c->json)
 		return print_json(l, true);
 	if (l->n != 1) {
-		fprintf(stderr, "these are the points; name one, or fix values with key=value:\n");
+		term_printf(stderr, "these are the points; name one, or fix values with key=value:\n");
 		for (size_t i = 0; i < l->n; i++)
-			fprintf(stderr, "  %s\n", l->v[i].point);
+			term_printf(stderr, "  %s\n", l->v[i].point);
 		return verb_usage(c, "'%s' expands to %zu jobs; one script is one job", l->v[0].file, l->n);
 	}
 	r = job_render(&l->v[0], &script);

@@ -54,7 +54,7 @@ static void put(struct json_object *o, const char *key, struct json_object *v) {
 
 static void put_text(struct json_object *o, const char *key, const char *v)
 {
-	put(o, key, v ? json_object_new_string(v) : NULL);
+	put(o, key, json_text(v));
 }
 
 /* One object serves both forms: JSON as it is, or "key: value" lines. */
@@ -81,12 +81,12 @@ static int show(struct ctx *c, const struct machine *m)
 		put_text(o, "append", m->append);
 	}
 	if (c->json) {
-		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_print(stdout, o, false);
 	} else {
 		json_object_object_foreach(o, key, val) {
 			_cleanup_free_ char *safe = term_safe(val ? json_object_get_string(val) : "-");
 
-			printf("%-14s %s\n", key, safe);
+			term_printf(stdout, "%-14s %s\n", key, safe);
 		}
 	}
 	json_object_put(o);
@@ -136,7 +136,8 @@ static int set_state(struct ctx *c, const struct machine *m, const char *what)
 	db_machine_release(&db);
 	if (r < 0)
 		return verb_fail(c, r);
-	return c->json ? show(c, m) : (printf("machine '%s': %s\n", m->name, drain ? "drained" : "healthy"), EXIT_DONE);
+	return c->json ? show(c, m) : (term_printf(stdout, "machine '%s': %s\n", m->name,
+						   drain ? "drained" : "healthy"), EXIT_DONE);
 }
 
 /* ---- machine boot: one boot by hand ---- */
@@ -207,7 +208,7 @@ static int print_watched(const struct boot_options *b, struct json_object *o, bo
 		put(x, "hits", json_object_new_int64((int64_t)w.v[i].hits));
 		json_object_array_add(list, x);
 		if (!as_json)
-			printf("%12" PRIu64 "  %s (%s)\n", w.v[i].hits, w.v[i].name, w.means);
+			term_printf(stdout, "%12" PRIu64 "  %s (%s)\n", w.v[i].hits, w.v[i].name, w.means);
 	}
 	return r;
 }
@@ -228,12 +229,14 @@ static int print_boot(struct ctx *c, const struct boot_result *r, const struct b
 	if (b->watch.n && streq(r->verdict, "ok"))
 		e = print_watched(b, o, c->json);
 	if (c->json)
-		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_print(stdout, o, false);
 	else if (streq(r->verdict, "ok"))
-		printf("ok, the script ended with status %d after %.1f s; its files are in '%s/result'\n", r->exit_status,
+		term_printf(stdout, "ok, the script ended with status %d after %.1f s; its files are in '%s/result'\n",
+			    r->exit_status,
 		       r->wall_seconds, out);
 	else
-		printf("%s%s: %s\n", r->console_tail ? r->console_tail : "", r->verdict, r->cause ? r->cause : "");
+		term_printf(stdout, "%s%s: %s\n", r->console_tail ? r->console_tail : "", r->verdict,
+			    r->cause ? r->cause : "");
 	json_object_put(o);
 	return e;
 }

@@ -16,6 +16,17 @@ static void shorten_ids(struct table *t)
 			}
 }
 
+static void hide_secrets(struct table *t)
+{
+	for (size_t c = 0; c < t->n_cols; c++)
+		for (size_t r = 0; streq(t->col[c].name, "url") && r < t->n_rows; r++) {
+			char **text = &t->cell[r * t->n_cols + c].text, *shown = url_shown(*text);
+
+			free(*text);
+			*text = shown;
+		}
+}
+
 extern const struct verb verb_query;
 
 static int cmd_query(int argc, char **argv, struct ctx *c)
@@ -45,6 +56,7 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "query what? runs, checks, metrics, series, builds, patches, cases, trees, machines, queue or events");
 	if ((r = ctx_store(c, true)) < 0 || (r = store_query(c->store, argv[0], &f, &t)) < 0)
 		return verb_fail(c, r);
+	hide_secrets(&t);
 	if (ctx_form(c) == TABLE_TERM)
 		shorten_ids(&t);
 	r = table_print(&t, ctx_form(c), stdout);

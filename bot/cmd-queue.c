@@ -77,7 +77,7 @@ static int one(struct ctx *c, const char *what, const char *text)
 	if (r < 0)
 		return verb_fail(c, r);
 	if (!c->json)
-		printf("task %" PRId64 ": %s\n", id, streq(what, "cancel") ? "cancelled" : "ready again");
+		term_printf(stdout, "task %" PRId64 ": %s\n", id, streq(what, "cancel") ? "cancelled" : "ready again");
 	return EXIT_DONE;
 }
 

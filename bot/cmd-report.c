@@ -21,16 +21,16 @@ static int print_report(const struct ctx *c, const struct db_report *rep)
 	struct json_object *o;
 
 	if (!c->json) {
-		fputs(rep->text, stdout);
+		term_puts(stdout, rep->text);
 		return EXIT_DONE;
 	}
 	o = json_object_new_object();
 	json_object_object_add(o, "case", json_object_new_int64(rep->case_id));
-	json_object_object_add(o, "message_id", json_object_new_string(rep->message_id));
-	json_object_object_add(o, "subject", json_object_new_string(rep->subject));
+	json_object_object_add(o, "message_id", json_text(rep->message_id));
+	json_object_object_add(o, "subject", json_text(rep->subject));
 	json_object_object_add(o, "recipients", json_tokener_parse(rep->recipients));
-	json_object_object_add(o, "text", json_object_new_string(rep->text));
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_object_object_add(o, "text", json_text(rep->text));
+	json_print(stdout, o, true);
 	json_object_put(o);
 	return EXIT_DONE;
 }

@@ -97,7 +97,8 @@ static int print_top(struct ctx *c, const struct db_profile *row)
 		table_numf(&t, 3, 100.0 * order[i]->insns / MAX(p.insns, 1u), 2);
 	}
 	if (ctx_form(c) == TABLE_TERM)
-		printf("%" PRIu64 " instructions, %.1f%% in user space, %zu kernel functions, %.10g operations\n", p.insns,
+		term_printf(stdout,
+			    "%" PRIu64 " instructions, %.1f%% in user space, %zu kernel functions, %.10g operations\n", p.insns,
 		       100.0 * p.user / MAX(p.insns, 1u), p.n, p.operations);
 	return table_print(&t, ctx_form(c), stdout);
 }
@@ -270,7 +271,7 @@ static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct r
 		size_t g = 0;
 
 		if (p.n > 1 && ctx_form(c) == TABLE_TERM && !o->queue_only)
-			printf("%s%s, %.12s:\n", i ? "\n" : "", p.v[i].name, p.v[i].commit);
+			term_printf(stdout, "%s%s, %.12s:\n", i ? "\n" : "", p.v[i].name, p.v[i].commit);
 		r = count(c, &w, &w.s[i], p.v[i].commit, machine, o->queue_only, &g);
 		*good += g;
 	}

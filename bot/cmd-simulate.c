@@ -25,7 +25,7 @@ static void print_json(const struct simulate_result *r)
 	put(o, "nominal", r->nominal);
 	put(o, "confidence", r->confidence);
 	put(o, "bound_runs", r->bound);
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_SPACED));
+	json_print(stdout, o, false);
 	json_object_put(o);
 }
 

@@ -193,20 +193,22 @@ static void legend(const struct view *v, FILE *out)
 		_cleanup_free_ char *label = label_of(v, b) ? term_safe(label_of(v, b)) : NULL;
 		bool commit = v->job != NULL;
 
-		fprintf(out, "%c: %s%s%.*s%s%s\n", (char)('A' + b), label ? label : "", label ? "  " : "", commit ? SHOWN_DIGITS : INT_MAX,
+		term_printf(out, "%c: %s%s%.*s%s%s\n", (char)('A' + b), label ? label : "", label ? "  " : "",
+			    commit ? SHOWN_DIGITS : INT_MAX,
 			name, *subject ? "  " : "", subject);
 	}
 	if (v->job)
-		fprintf(out, "tree %s, kconfig %s, job %s%s, machine %s\n", v->tree, v->kconfig, v->job_name,
+		term_printf(out, "tree %s, kconfig %s, job %s%s, machine %s\n", v->tree, v->kconfig, v->job_name,
 			v->col.differ.n ? " and variants of it" : "", v->machine);
 	for (size_t i = 0; i < v->validity.n; i++) {
 		_cleanup_free_ char *safe = term_safe(v->validity.v[i]);
 
-		fprintf(out, "%s\n", safe);
+		term_printf(out, "%s\n", safe);
 	}
-	fprintf(out, "%zu of %zu metrics changed, of these at most %.3g%% by chance", v->r->changed, v->r->n_rows, 100 * v->cfg->fdr);
+	term_printf(out, "%zu of %zu metrics changed, of these at most %.3g%% by chance", v->r->changed, v->r->n_rows,
+		    100 * v->cfg->fdr);
 	if (isfinite(v->r->between_share))
-		fprintf(out, "; %.0f%% of the spread is between boots", 100 * v->r->between_share);
+		term_printf(out, "; %.0f%% of the spread is between boots", 100 * v->r->between_share);
 	fputs("\n\n", out);
 }
 
@@ -266,7 +268,7 @@ static json *delta_field(const struct cmp_delta *d, int what)
 		json_object_array_add(pair, number(shown_effect(d, d->lo)));
 		json_object_array_add(pair, number(shown_effect(d, d->hi)));
 		return pair;
-	default: return json_object_new_string(cmp_verdict_name(d->verdict));
+	default: return json_text(cmp_verdict_name(d->verdict));
 	}
 }
 
@@ -308,36 +310,35 @@ static json *row_object(const struct cmp_row *row, const struct cmp_metric *m, s
 		json_object_array_add(n, json_object_new_int64((int64_t)row->side[b].runs));
 		json_object_array_add(boots, json_object_new_int64((int64_t)row->side[b].boots));
 	}
-	add(o, "metric", json_object_new_string(row->name));
+	add(o, "metric", json_text(row->name));
 	add(o, "mean", mean);
 	add(o, "stddev_pct", sd);
 	add(o, "n", n);
 	add(o, "boots", boots);
-	add(o, "unit", json_object_new_string(row->fail || metric_is_points(row->name) ? "points" : "percent"));
+	add(o, "unit", json_text(row->fail || metric_is_points(row->name) ? "points" : "percent"));
 	if (!row->fail)
 		add(o, "min_effect", number(shown_least(m)));
 	add_deltas(o, row, N);
 	return o;
 }
 
-static json *text_or_null(const char *s) { return s ? json_object_new_string(s) : NULL; }
 
 static json *validity_list(const struct view *v)
 {
 	json *list = json_object_new_array();
 
 	for (size_t i = 0; i < v->validity.n; i++)
-		json_object_array_add(list, json_object_new_string(v->validity.v[i]));
+		json_object_array_add(list, json_text(v->validity.v[i]));
 	return list;
 }
 
 static void add_column_facts(json *o, const struct column *c)
 {
-	add(o, "label", text_or_null(c->label));
-	add(o, "job", text_or_null(c->at->job_name));
-	add(o, "job_id", text_or_null(c->at->job));
-	add(o, "patches", text_or_null(c->patches.name));
-	add(o, "base", text_or_null(c->patches.base));
+	add(o, "label", json_text(c->label));
+	add(o, "job", json_text(c->at->job_name));
+	add(o, "job_id", json_text(c->at->job));
+	add(o, "patches", json_text(c->patches.name));
+	add(o, "base", json_text(c->patches.base));
 }
 
 int view_json(const struct view *v, FILE *out)
@@ -347,8 +348,8 @@ int view_json(const struct view *v, FILE *out)
 	for (size_t b = 0; b < v->d->n_builds; b++) {
 		json *x = json_object_new_object();
 
-		add(x, v->job ? "commit" : "file", json_object_new_string(v->d->build[b].name));
-		add(x, "subject", text_or_null(v->d->build[b].subject));
+		add(x, v->job ? "commit" : "file", json_text(v->d->build[b].name));
+		add(x, "subject", json_text(v->d->build[b].subject));
 		add(x, "runs", json_object_new_int64((int64_t)v->d->build[b].n_runs));
 		if (b < v->col.n)
 			add_column_facts(x, &v->col.v[b]);
@@ -358,20 +359,20 @@ int view_json(const struct view *v, FILE *out)
 		if (shown(v, &v->r->row[i]))
 			json_object_array_add(rows, row_object(&v->r->row[i], &v->d->metric[i], v->r->n_builds));
 	add(o, "builds", builds);
-	add(o, "tree", text_or_null(v->tree));
-	add(o, "kconfig", text_or_null(v->kconfig));
-	add(o, "job", text_or_null(v->job_name));
-	add(o, "job_id", text_or_null(v->job));
-	add(o, "machine", text_or_null(v->machine));
+	add(o, "tree", json_text(v->tree));
+	add(o, "kconfig", json_text(v->kconfig));
+	add(o, "job", json_text(v->job_name));
+	add(o, "job_id", json_text(v->job));
+	add(o, "machine", json_text(v->machine));
 	add(o, "validity", validity_list(v));
-	add(o, "rule", json_object_new_string(v->cfg->rule == CMP_LKP ? "lkp" : "moderated"));
+	add(o, "rule", json_text(v->cfg->rule == CMP_LKP ? "lkp" : "moderated"));
 	add(o, "fdr", number(v->cfg->fdr));
 	add(o, "confidence", number(v->cfg->confidence));
 	add(o, "between_boot_share", number(v->r->between_share));
 	add(o, "metrics", json_object_new_int64((int64_t)v->r->n_rows));
 	add(o, "changed", json_object_new_int64((int64_t)v->r->changed));
 	add(o, "rows", rows);
-	fprintf(out, "%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_print(out, o, false);
 	json_object_put(o);
 	return written(out);
 }

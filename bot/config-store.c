@@ -9,14 +9,14 @@ static struct json_object *list_json(const struct strv *l)
 	struct json_object *a = json_object_new_array();
 
 	for (size_t i = 0; i < l->n; i++)
-		json_object_array_add(a, json_object_new_string(l->v[i]));
+		json_object_array_add(a, json_text(l->v[i]));
 	return a;
 }
 
 static void add_text(struct json_object *o, const char *key, const char *v)
 {
 	if (v)
-		json_object_object_add(o, key, json_object_new_string(v));
+		json_object_object_add(o, key, json_text(v));
 }
 
 char *tree_config_to_json(const struct tree_config *t)
@@ -38,7 +38,7 @@ char *tree_config_to_json(const struct tree_config *t)
 	json_object_object_add(o, "max_commits", json_object_new_int64(t->max_commits));
 	if (t->trusted)
 		json_object_object_add(o, "trusted", json_object_new_boolean(true));
-	s = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	s = json_line(o);
 	json_object_put(o);
 	return s;
 }
@@ -99,7 +99,7 @@ static int put_machine(struct store *s, const struct machine *m)
 {
 	const struct machine_ops *ops = machine_driver(m->driver);
 	struct json_object *o = json_object_new_object();
-	_cleanup_free_ char *text = m->description ? xstrdup(m->description) : ops && ops->describe ? ops->describe(m) : NULL;
+	_cleanup_free_ char *text = m->description ? xstrdup(m->description) : ops && ops->describe ? ops->describe(m) : NULL, *settings = NULL;
 	struct db_machine d = {.name = m->name, .driver = m->driver, .tbox_group = m->tbox_group, .description = text};
 	int r;
 
@@ -108,7 +108,7 @@ static int put_machine(struct store *s, const struct machine *m)
 	if (m->icount_shift >= 0)
 		json_object_object_add(o, "icount_shift", json_object_new_int(m->icount_shift));
 	add_text(o, "append", m->append);
-	d.settings = (char *)json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
+	d.settings = settings = json_line(o);
 	r = store_machine_put(s, &d, NULL);
 	json_object_put(o);
 	return r;

@@ -160,8 +160,8 @@ int verb_fail(const struct ctx *c, int r)
 	if (c && c->json) {
 		struct json_object *o = json_object_new_object();
 
-		json_object_object_add(o, "error", json_object_new_string(text));
-		printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+		json_object_object_add(o, "error", json_text(text));
+		json_print(stdout, o, false);
 		json_object_put(o);
 	}
 	for (char *save = NULL, *line = strtok_r(text, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {

@@ -277,7 +277,7 @@ static char *candidates_json(const struct field *f, struct search *search, const
 	for (uint32_t i = 0; i < step->set_n && step->action == SEARCH_SET; i++) {
 		struct json_object *x = json_object_new_object();
 
-		json_object_object_add(x, "commit", json_object_new_string(f->range.oid[step->set[i]]));
+		json_object_object_add(x, "commit", json_text(f->range.oid[step->set[i]]));
 		json_object_object_add(x, "posterior", json_object_new_double(search_posterior(search, step->set[i])));
 		json_object_array_add(left, x);
 	}
@@ -288,15 +288,15 @@ static char *candidates_json(const struct field *f, struct search *search, const
 		if (why) {
 			struct json_object *x = json_object_new_object();
 
-			json_object_object_add(x, "commit", json_object_new_string(f->range.oid[i]));
-			json_object_object_add(x, "why", json_object_new_string(why));
+			json_object_object_add(x, "commit", json_text(f->range.oid[i]));
+			json_object_object_add(x, "why", json_text(why));
 			json_object_array_add(drop, x);
 		}
 	}
 	json_object_object_add(o, "commits", json_object_new_int(f->range.dag.n - 1));
 	json_object_object_add(o, "set", left);
 	json_object_object_add(o, "dropped", drop);
-	text = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	text = json_line(o);
 	json_object_put(o);
 	return text;
 }
@@ -409,15 +409,15 @@ static int start_search(struct engine *e, const struct scope *s, struct db_case 
 static int case_task(struct engine *e, const struct db_case *c, const char *kind, const char *way, int64_t *ret_id)
 {
 	struct json_object *o = json_object_new_object();
-	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", kind, c->id, way ? ":" : "", way ? way : "");
+	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", kind, c->id, way ? ":" : "", way ? way : ""), *payload = NULL;
 	struct db_task t = {.kind = (char *)kind, .key = key, .priority = 400, .resource = (char *)"mail",
 			    .comparison = c->comparison, .case_id = c->id, .max_attempts = way ? 1000 : 5};
 	int r;
 
 	json_object_object_add(o, "case", json_object_new_int64(c->id));
 	if (way)
-		json_object_object_add(o, "way", json_object_new_string(way));
-	t.payload = (char *)json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN);
+		json_object_object_add(o, "way", json_text(way));
+	t.payload = payload = json_line(o);
 	r = store_task_add(e->store, &t, NULL, ret_id);
 	json_object_put(o);
 	return r;

@@ -18,11 +18,11 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 	if (r >= 0 && !info.n_parents)
 		r = err_set(-EINVAL, "commit %.12s has no parent to prove it against", culprit);
 	if (r >= 0) {
-		json_object_object_add(o, "parent", json_object_new_string(info.parents[0]));
+		json_object_object_add(o, "parent", json_text(info.parents[0]));
 		json_object_object_add(o, "since", json_object_new_int64(now_usec()));
 		json_object_object_add(o, "tries", json_object_new_int(isfinite(tries) ? tries + 1 : 1));
 		free(c->proof);
-		c->proof = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+		c->proof = json_line(o);
 		r = case_state(e, c, "proving", "%.12s (\"%s\"), posterior %.4f after %" PRId64 " boots and %" PRId64 " builds",
 			      culprit, info.subject, c->posterior, c->boots, c->builds);
 	}
@@ -40,11 +40,11 @@ static char *proof_json(const struct db_case *c, const char *parent, const struc
 		{"sd", v->sd}, {"effect", v->effect}, {"lo", v->lo}, {"hi", v->hi}, {"p", v->p}};
 	char *text;
 
-	json_object_object_add(o, "parent", json_object_new_string(parent));
+	json_object_object_add(o, "parent", json_text(parent));
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (isfinite(numbers[i].v))
 			json_object_object_add(o, numbers[i].key, json_object_new_double(numbers[i].v));
-	text = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN));
+	text = json_line(o);
 	json_object_put(o);
 	return text;
 }
@@ -182,7 +182,7 @@ static void proof_set(struct db_case *c, const char *key, struct json_object *va
 
 	json_object_object_add(o, key, value);
 	free(c->proof);
-	c->proof = xstrdup(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	c->proof = json_line(o);
 	json_object_put(o);
 }
 
@@ -206,7 +206,7 @@ static int conclude(struct engine *e, const struct scope *s, struct db_case *c, 
 		store_event(e->store, c->id, s->cmp.id, 0, "warning: %.12s is not reached, so the place of code in memory or something "
 			    "else did it: %s", c->culprit, reach.evidence);
 	db_pair_check_release(&reach);
-	proof_set(c, "revert", json_object_new_string(said));
+	proof_set(c, "revert", json_text(said));
 	return case_state(e, c, "found", "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
 			 c->culprit, 100 * proof_number(c, "effect"), 100 * proof_number(c, "lo"), 100 * proof_number(c, "hi"),
 			 proof_number(c, "p"), said);
@@ -255,7 +255,7 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 		r = tree_revert(s->git_dir, c->culprit, s->cmp.head, &made);
 		if (r < 0)
 			return conclude(e, s, c, err_msg());
-		proof_set(c, "revert_commit", json_object_new_string(made));
+		proof_set(c, "revert_commit", json_text(made));
 		proof_set(c, "revert_since", json_object_new_int64(now_usec()));
 		return case_state(e, c, "proving", "undoing %.12s on top of %.12s as %.12s", c->culprit, s->cmp.head, made);
 	}
@@ -267,7 +267,7 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 
 static int aligned_done(struct engine *e, struct db_case *c, const char *text)
 {
-	proof_set(c, "aligned", json_object_new_string(text));
+	proof_set(c, "aligned", json_text(text));
 	return case_state(e, c, "proving", "code layout: %s", text);
 }
 

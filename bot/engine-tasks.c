@@ -15,18 +15,19 @@ static struct json_object *payload_of(const struct scope *s, const char *commit)
 {
 	struct json_object *o = json_object_new_object();
 
-	json_object_object_add(o, "tree", json_object_new_string(s->tree.name));
-	json_object_object_add(o, "commit", json_object_new_string(commit));
-	json_object_object_add(o, "kconfig", json_object_new_string(s->cmp.kconfig));
+	json_object_object_add(o, "tree", json_text(s->tree.name));
+	json_object_object_add(o, "commit", json_text(commit));
+	json_object_object_add(o, "kconfig", json_text(s->cmp.kconfig));
 	return o;
 }
 
 /* Adds a task; its payload object is put. Returns 0 when new, 1 when it was there, or negative. */
 static int add_task(struct engine *e, struct db_task *t, struct json_object *payload, const int64_t *needs, int64_t *ret_id)
 {
+	_cleanup_free_ char *line = json_line(payload);
 	int r;
 
-	t->payload = (char *)json_object_to_json_string_ext(payload, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE);
+	t->payload = line;
 	t->max_attempts = MAX_ATTEMPTS;
 	r = store_task_add(e->store, t, needs, ret_id);
 	json_object_put(payload);
@@ -90,8 +91,8 @@ static int run_task(struct engine *e, const struct scope *s, const char *commit,
 			return 1;
 	}
 	p = payload_of(s, commit);
-	json_object_object_add(p, "job", json_object_new_string(s->job.id));
-	json_object_object_add(p, "machine", json_object_new_string(s->machine.name));
+	json_object_object_add(p, "job", json_text(s->job.id));
+	json_object_object_add(p, "machine", json_text(s->machine.name));
 	json_object_object_add(p, "replicate", json_object_new_int64(replicate));
 	return add_task(e, &t, p, needs ? needs : (const int64_t[]){build, 0}, &id);
 }
@@ -116,12 +117,12 @@ int engine_profile_task(struct engine *e, const struct scope *s, const char *bas
 	if (r < 0)
 		return r;
 	p = payload_of(s, commit);
-	json_object_object_add(p, "job", json_object_new_string(s->job.id));
-	json_object_object_add(p, "machine", json_object_new_string(s->machine.name));
+	json_object_object_add(p, "job", json_text(s->job.id));
+	json_object_object_add(p, "machine", json_text(s->machine.name));
 	json_object_object_add(p, "replicate", json_object_new_int64(0));
 	json_object_object_add(p, "profile", json_object_new_boolean(true));
 	if (base)
-		json_object_object_add(p, "base", json_object_new_string(base));
+		json_object_object_add(p, "base", json_text(base));
 	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
 }
 

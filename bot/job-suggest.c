@@ -61,25 +61,25 @@ static void print_json(const struct touched *t, const struct candidate *c, size_
 	for (size_t i = 0; i < t->n; i++) {
 		struct json_object *x = json_object_new_object();
 
-		json_object_object_add(x, "function", json_object_new_string(t->v[i].name));
-		json_object_object_add(x, "file", json_object_new_string(t->v[i].file));
-		json_object_object_add(x, "kind", json_object_new_string(kind_of(&t->v[i])));
+		json_object_object_add(x, "function", json_text(t->v[i].name));
+		json_object_object_add(x, "file", json_text(t->v[i].file));
+		json_object_object_add(x, "kind", json_text(kind_of(&t->v[i])));
 		json_object_array_add(fns, x);
 	}
 	for (size_t k = 0; k < n; k++) {
 		struct json_object *x = json_object_new_object(), *reach = json_object_new_array();
 
-		json_object_object_add(x, "job", json_object_new_string(c[k].p->job_name));
-		json_object_object_add(x, "machine", json_object_new_string(c[k].p->tbox_group));
+		json_object_object_add(x, "job", json_text(c[k].p->job_name));
+		json_object_object_add(x, "machine", json_text(c[k].p->tbox_group));
 		json_object_object_add(x, "reached", json_object_new_int64((int64_t)(c[k].ran + c[k].through)));
 		for (size_t i = 0; i < t->n; i++) {
 			_cleanup_buf_ struct buf text = {0};
 			struct json_object *y = json_object_new_object();
 
 			reach_text(&c[k].reach[i], c[k].p->operations, &text);
-			json_object_object_add(y, "function", json_object_new_string(t->v[i].name));
+			json_object_object_add(y, "function", json_text(t->v[i].name));
 			json_object_object_add(y, "entries", json_object_new_int64((int64_t)c[k].reach[i].entries));
-			json_object_object_add(y, "reach", json_object_new_string(buf_str(&text)));
+			json_object_object_add(y, "reach", json_text(buf_str(&text)));
 			json_object_array_add(reach, y);
 		}
 		json_object_object_add(x, "functions", reach);
@@ -87,7 +87,7 @@ static void print_json(const struct touched *t, const struct candidate *c, size_
 	}
 	json_object_object_add(o, "functions", fns);
 	json_object_object_add(o, "jobs", jobs);
-	printf("%s\n", json_object_to_json_string_ext(o, JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_print(stdout, o, false);
 	json_object_put(o);
 }
 
@@ -149,7 +149,7 @@ int job_suggest(struct ctx *c, const char *rev, const char *tree)
 		if (rate(c->store, &t, &p[i], &v[rated]) >= 0)
 			rated++;
 		else
-			fprintf(stderr, "kperfbot: job %s left out: %s\n", p[i].job_name, err_msg());
+			term_printf(stderr, "kperfbot: job %s left out: %s\n", p[i].job_name, err_msg());
 	}
 	if (r >= 0 && rated)
 		qsort(v, rated, sizeof(*v), by_reach);

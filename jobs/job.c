@@ -108,19 +108,19 @@ static char *canonical_form(const struct job *j, const struct program_def *d)
 		const struct param_def *p = program_def_param(d, v[i]->key);
 
 		if (!p || !streq(p->dflt, v[i]->value))
-			json_object_object_add(params, v[i]->key, json_object_new_string(v[i]->value));
+			json_object_object_add(params, v[i]->key, json_text(v[i]->value));
 	}
 	for (size_t i = 0; i < j->monitors.n; i++)
 		strv_add(&names, j->monitors.v[i]);
 	strv_sort_uniq(&names);
 	for (size_t i = 0; i < names.n; i++)
-		json_object_array_add(mon, json_object_new_string(names.v[i]));
+		json_object_array_add(mon, json_text(names.v[i]));
 	json_object_object_add(top, "monitors", mon);
 	json_object_object_add(top, "params", params);
-	json_object_object_add(top, "program", json_object_new_string(j->program));
+	json_object_object_add(top, "program", json_text(j->program));
 	if (j->time_limit_s > 0) /* asked for; the default is not part of the identity */
 		json_object_object_add(top, "time_limit", json_object_new_double(j->time_limit_s));
-	text = xstrdup(json_object_to_json_string_ext(top, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	text = json_line(top);
 	json_object_put(top);
 	free(v);
 	return text;
@@ -220,12 +220,11 @@ int job_to_db(const struct job *j, struct db_job *ret)
 
 	if (r == 0) {
 		for (size_t i = 0; i < j->n_params; i++)
-			json_object_object_add(params, j->param[i].key, json_object_new_string(j->param[i].value));
+			json_object_object_add(params, j->param[i].key, json_text(j->param[i].value));
 		*ret = (struct db_job){
 			.id = xstrdup(j->id), .name = xstrdup(j->name), .program = xstrdup(j->program),
 			.canonical = xstrdup(j->canonical), .script = buf_take(&script),
-			.params = xstrdup(json_object_to_json_string_ext(params, JSON_C_TO_STRING_PLAIN |
-									 JSON_C_TO_STRING_NOSLASHESCAPE)),
+			.params = json_line(params),
 		};
 	}
 	json_object_put(params);

@@ -409,6 +409,8 @@ int param_check(const struct param_def *p, const char *v)
 
 	switch (p->kind) {
 	case PARAM_TEXT:
+		if (!utf8_valid(v))
+			return err_set(-EINVAL, "'%s' is not UTF-8", p->name);
 		return *v ? 0 : err_set(-EINVAL, "'%s' is empty", p->name);
 	case PARAM_WORD:
 		if (*v && *v != '-' && strlen(v) < 128 && strspn(v, word) == strlen(v))

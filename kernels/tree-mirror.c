@@ -27,25 +27,6 @@ static void refs_add(struct tree_refs *r, const char *branch, const char *oid)
 	r->v[r->n++] = (struct tree_ref){xstrdup(branch), xstrdup(oid)};
 }
 
-/* The URL without a password, for messages. */
-static char *url_shown(const char *url)
-{
-	const char *host = strstr(url, "://"), *at, *colon, *slash;
-
-	if (!host)
-		return term_safe(url);
-	host += 3;
-	slash = strchr(host, '/');
-	at = memchr(host, '@', slash ? (size_t)(slash - host) : strlen(host));
-	colon = at ? memchr(host, ':', at - host) : NULL;
-	if (colon) {
-		_cleanup_free_ char *s = xasprintf("%.*s:***%s", (int)(colon - url), url, at);
-
-		return term_safe(s);
-	}
-	return term_safe(url);
-}
-
 int tree_url_check(const char *url)
 {
 	static const char *const schemes[] = {"file://", "git://", "http://", "https://", "ssh://", "git+ssh://", "ssh+git://"};

@@ -7,8 +7,7 @@
  *	buf_addf(&b, "%s=%d\n", key, value);
  *	fputs(buf_str(&b), stdout);
  *
- * The escapers below are the only way by which untrusted text (commit subjects, paths, benchmark output) may reach a
- * shell, a terminal, HTML or CSV.
+ * Untrusted text leaves a buf by the ways of lib/escape.h, which comes along with this header.
  */
 #ifndef KPB_LIB_BUF_H
 #define KPB_LIB_BUF_H
@@ -26,15 +25,6 @@ char *buf_take(struct buf *b);          /* never NULL; the buf is empty afterwar
 static inline const char *buf_str(const struct buf *b) { return b->s ? b->s : ""; }
 #define _cleanup_buf_ _cleanup_(buf_release)
 
-/* 'it'\''s' - one POSIX shell word whatever the text; plain words stay bare. */
-void buf_add_shell(struct buf *b, const char *s);
-/* & < > " ' as entities. */
-void buf_add_html(struct buf *b, const char *s);
-/* Quoted where RFC 4180 asks for it. */
-void buf_add_csv(struct buf *b, const char *s);
-/* Control characters (but not valid UTF-8) as \xNN, so that no text can drive a terminal; newline becomes a blank. */
-void buf_add_term(struct buf *b, const char *s);
-/* The same as a new string. */
-char *term_safe(const char *s);
+#include "lib/escape.h"
 
 #endif

@@ -307,20 +307,17 @@ char *fs_word(const char *path)
 	}
 	if ((streq(slash ? slash + 1 : copy, ".") || streq(slash ? slash + 1 : copy, "..")) && (real = realpath(copy, NULL)))
 		slash = strrchr(real, '/');
-	for (const char *s = slash ? slash + 1 : copy; *s && b.len < 40; s++) {
-		bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr("-_.", *s);
-
-		if (b.len || (plain && *s != '-' && *s != '.'))
-			buf_addc(&b, plain ? *s : '-');
-	}
+	buf_add_filename(&b, slash ? slash + 1 : copy, 40);
 	for (size_t i = 0; b.len && i < ARRAY_SIZE(suffixes); i++)
 		if (endswith(b.s, suffixes[i])) {
 			b.len -= strlen(suffixes[i]);
 			b.s[b.len] = 0;
 			break;
 		}
-	if (!b.len)
+	if (!b.len || streq(b.s, "_")) {
+		buf_clear(&b);
 		buf_adds(&b, "series");
+	}
 	return buf_take(&b);
 }
 

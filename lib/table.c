@@ -68,12 +68,17 @@ static int print_csv(const struct table *t, FILE *out)
 	for (size_t r = 0; r < t->n_rows; r++) {
 		for (size_t c = 0; c < t->n_cols; c++) {
 			buf_adds(&b, c ? "," : "");
-			if (cell(t, r, c)->text)
+			if (cell(t, r, c)->kind == CELL_NUMBER)
+				buf_adds(&b, cell(t, r, c)->text);
+			else if (cell(t, r, c)->text)
 				buf_add_csv(&b, cell(t, r, c)->text);
 		}
 		buf_addc(&b, '\n');
 	}
-	fwrite(buf_str(&b), 1, b.len, out);
+	if (isatty(fileno(out)))
+		term_puts(out, buf_str(&b));
+	else
+		fwrite(buf_str(&b), 1, b.len, out);
 	return 0;
 }
 
@@ -89,14 +94,14 @@ static int print_json(const struct table *t, FILE *out)
 			struct json_object *v = NULL;
 
 			if (x->kind == CELL_TEXT)
-				v = json_object_new_string(x->text);
+				v = json_text(x->text);
 			else if (x->kind == CELL_NUMBER)
 				v = json_object_new_double_s(strtod(x->text, NULL), x->text);
 			json_object_object_add(o, t->col[c].name, v);
 		}
 		json_object_array_add(list, o);
 	}
-	fprintf(out, "%s\n", json_object_to_json_string_ext(list, JSON_C_TO_STRING_PRETTY | JSON_C_TO_STRING_NOSLASHESCAPE));
+	json_print(out, list, true);
 	json_object_put(list);
 	return 0;
 }

@@ -251,6 +251,8 @@ static void add_noticed(const struct facts *f, const struct report_config *cfg, 
 static void add_head(struct store *s, const struct facts *f, const struct report_config *cfg, const char *dir,
 		     struct buf *out)
 {
+	_cleanup_free_ char *url = url_shown(f->tree.url);
+
 	buf_adds(out, "\nHello,\n\n");
 	add_noticed(f, cfg, out);
 	if (f->single) {
@@ -267,7 +269,7 @@ static void add_head(struct store *s, const struct facts *f, const struct report
 	if (f->series.commit)
 		buf_addf(out, "%s %" PRId64 " of %" PRId64 " of the patch series %s, applied on %s of\n", f->single ? "patch" : "up to patch",
 			 f->patch, f->series.patches, f->series.name, f->series.base);
-	buf_add_term(out, f->tree.url);
+	buf_adds(out, url);
 	if (f->cmp.branch && *f->cmp.branch) {
 		buf_addc(out, ' ');
 		buf_add_term(out, f->cmp.branch);
@@ -318,6 +320,7 @@ static void add_fix_block(const struct facts *f, const struct report_config *cfg
 static void add_materials(const struct facts *f, const char *dir, struct buf *out)
 {
 	bool program = streq(f->tree.kind, "program");
+	_cleanup_free_ char *url = url_shown(f->tree.url), *ref = git_branch_ref(f->cmp.branch);
 
 	buf_adds(out, "Details are as below:\n");
 	for (int i = 0; i < 98; i++)
@@ -328,10 +331,10 @@ static void add_materials(const struct facts *f, const char *dir, struct buf *ou
 		buf_add_term(out, dir);
 		buf_adds(out, "\n\n");
 	}
-	buf_adds(out, "To reproduce:\n\n\tgit fetch ");
-	buf_add_shell(out, f->tree.url);
+	buf_adds(out, "To reproduce:\n\n\tgit fetch -- ");
+	buf_add_shell(out, url);
 	buf_addc(out, ' ');
-	buf_add_shell(out, f->cmp.branch && *f->cmp.branch ? f->cmp.branch : f->series.commit ? f->series.base : f->bad);
+	buf_add_shell(out, ref ? ref : f->series.commit ? f->series.base : f->bad);
 	buf_addc(out, '\n');
 	if (f->series.commit)
 		buf_addf(out, "\tgit checkout %.12s && git am -k patches.mbox    # %" PRId64 " of the series; then without the last one\n",
@@ -412,9 +415,9 @@ static void subject(const struct facts *f, struct buf *out)
 static char *message_id(const struct facts *f, const struct report_config *cfg)
 {
 	const char *at = cfg->robot_address ? strchr(cfg->robot_address, '@') : NULL;
-	_cleanup_free_ char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%" PRId64 "\n", f->tree.name, f->tree.url,
-					      f->cmp.base, f->cmp.head, f->cmp.kconfig, f->cmp.job, f->machine.tbox_group,
-					      f->c.metric, f->c.part);
+	_cleanup_free_ char *url = url_shown(f->tree.url);
+	_cleanup_free_ char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%" PRId64 "\n", f->tree.name, url, f->cmp.base,
+					      f->cmp.head, f->cmp.kconfig, f->cmp.job, f->machine.tbox_group, f->c.metric, f->c.part);
 	char hex[SHA256_HEX];
 
 	sha256_hex(text, strlen(text), hex);

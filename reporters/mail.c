@@ -9,45 +9,23 @@
 #define VALUE_MAX_BYTES 4000
 static const char replacement[] = "\xef\xbf\xbd";
 
-/* Length of the valid UTF-8 sequence at s (RFC 3629), 0 where there is none. */
-static size_t utf8_seq(const char *str, size_t left)
-{
-	const unsigned char *s = (const unsigned char *)str;
-	size_t n = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
-
-	if (!n || n > left)
-		return 0;
-	for (size_t i = 1; i < n; i++)
-		if ((s[i] & 0xc0) != 0x80)
-			return 0;
-	if ((s[0] == 0xe0 && s[1] < 0xa0) || (s[0] == 0xed && s[1] > 0x9f) || (s[0] == 0xf0 && s[1] < 0x90) ||
-	    (s[0] == 0xf4 && s[1] > 0x8f))
-		return 0;
-	return n;
-}
-
-/* Valid UTF-8 without control characters, blanks at the ends taken off, at most max bytes. */
+/* Valid UTF-8 without control and hidden characters, blanks at the ends taken off, at most max bytes. */
 static char *clean_value(const char *s, size_t max)
 {
 	struct buf b = {0};
-	size_t left;
+	enum utf8_class class;
+	size_t left, n;
 
 	while (isspace((unsigned char)*s))
 		s++;
-	for (left = strlen(s); left && b.len < max;) {
-		size_t n = utf8_seq(s, left);
-		unsigned char c = *s;
-
-		if (n == 0)
+	for (left = strlen(s); left && b.len < max; s += n, left -= n) {
+		n = utf8_next(s, left, &class, NULL);
+		if (class == UTF8_INVALID)
 			buf_adds(&b, replacement);
-		else if (n == 1)
-			buf_addc(&b, c < 0x20 || c == 0x7f ? ' ' : c);
-		else if (n == 2 && c == 0xc2 && (unsigned char)s[1] < 0xa0)
-			buf_addc(&b, ' ');      /* C1 controls */
-		else
+		else if (class == UTF8_CONTROL)
+			buf_addc(&b, ' ');
+		else if (class == UTF8_PLAIN)
 			buf_add(&b, s, n);
-		s += n ? n : 1;
-		left -= n ? n : 1;
 	}
 	while (b.len && b.s[b.len - 1] == ' ')
 		b.s[--b.len] = 0;
@@ -83,9 +61,9 @@ static void add_encoded(struct buf *out, const char *s, size_t column)
 	size_t width = 0, left = strlen(s);
 
 	while (left) {
-		size_t n = utf8_seq(s, left), cost = 0;
+		enum utf8_class class;
+		size_t n = utf8_next(s, left, &class, NULL), cost = 0;
 
-		n = n ? n : 1;
 		for (size_t i = 0; i < n; i++)
 			cost += isalnum((unsigned char)s[i]) || s[i] == ' ' ? 1 : 3;
 		if (!width || width + cost + 2 > 75 || column + width + cost + 2 > FOLD_AT) {
@@ -314,30 +292,28 @@ void mail_ctime(struct buf *out, usec_t when)
 
 void mail_body(struct buf *out, const char *s, size_t len)
 {
-	size_t column = 0;
+	enum utf8_class class;
+	size_t column = 0, n;
 
-	while (len) {
-		size_t n = utf8_seq(s, len), step = n ? n : 1;
-		unsigned char c = *s;
+	for (; len; s += n, len -= n) {
+		const char *p;
+		size_t w;
 
-		if (c == '\n') {
+		n = utf8_next(s, len, &class, NULL);
+		if (*s == '\n') {
 			buf_addc(out, '\n');
 			column = 0;
-		} else if (c != '\r') {
-			const char *p = n ? s : replacement;
-			size_t w = n ? n : 3;
-
-			if (n == 1 && (c == 0x7f || (c < 0x20 && c != '\t')))
-				p = "?";
-			if (column + w > MAIL_LINE_MAX) {
-				buf_addc(out, '\n');
-				column = 0;
-			}
-			buf_add(out, p, w);
-			column += w;
 		}
-		s += step;
-		len -= step;
+		if (*s == '\n' || *s == '\r' || class == UTF8_HIDDEN)
+			continue;
+		p = class == UTF8_INVALID ? replacement : class == UTF8_CONTROL && *s != '\t' ? "?" : s;
+		w = p == s ? n : strlen(p);
+		if (column + w > MAIL_LINE_MAX) {
+			buf_addc(out, '\n');
+			column = 0;
+		}
+		buf_add(out, p, w);
+		column += w;
 	}
 	if (column)
 		buf_addc(out, '\n');

@@ -3,7 +3,8 @@
  * mail.h - the pieces of an RFC 5322 message. Pure text. Lines end in '\n' here; who speaks SMTP makes CRLF of it.
  *
  * Nothing that comes out of these functions can end a header early, whatever goes in: control characters become blanks,
- * bytes that are no UTF-8 become U+FFFD, and text that is not plain ASCII (or looks like an encoded word) is encoded by
+ * bytes that are no UTF-8 become U+FFFD, hidden characters (bidirectional controls, zero-width ones: lib/escape.h) are left out, and
+ * text that is not plain ASCII (or looks like an encoded word) is encoded by
  * RFC 2047. Folded lines have at most 78 columns where a blank allows it and never more than 998 bytes.
  */
 #ifndef KPB_REPORTERS_MAIL_H
@@ -32,7 +33,7 @@ void mail_header_persons(struct buf *out, const char *name, const struct mail_pe
 void mail_date(struct buf *out, usec_t when);
 /* The date of an mbox "From " line: "Wed Apr  3 07:53:53 2024". */
 void mail_ctime(struct buf *out, usec_t when);
-/* A body: no control characters but newline and tab, valid UTF-8, no line over 998 bytes, one newline at the end. */
+/* A body: no control characters but newline and tab, no hidden ones, valid UTF-8, no line over 998 bytes, one newline at the end. */
 void mail_body(struct buf *out, const char *s, size_t len);
 
 #endif

@@ -135,14 +135,14 @@ char *recipients_json(const struct recipients *r, const struct report_config *cf
 		const struct recipient *p = &r->v[i];
 		json_object *o = json_object_new_object();
 
-		json_object_object_add(o, "address", json_object_new_string(p->address));
-		json_object_object_add(o, "name", json_object_new_string(p->name));
-		json_object_object_add(o, "header", json_object_new_string(p->to ? "To" : "Cc"));
-		json_object_object_add(o, "reason", json_object_new_string(p->reason));
+		json_object_object_add(o, "address", json_text(p->address));
+		json_object_object_add(o, "name", json_text(p->name));
+		json_object_object_add(o, "header", json_text(p->to ? "To" : "Cc"));
+		json_object_object_add(o, "reason", json_text(p->reason));
 		json_object_object_add(o, "allowed", json_object_new_boolean(mail_allowed(p->address, cfg->allow)));
 		json_object_array_add(l, o);
 	}
-	s = xstrdup(json_object_to_json_string_ext(l, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	s = json_line(l);
 	json_object_put(l);
 	return s;
 }

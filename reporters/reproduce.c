@@ -161,6 +161,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	bool vm = kernel && (streq(f->machine.driver, "qemu") || streq(f->machine.driver, "qemu-icount"));
 	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, config = {0}, fixed = {0}, expected = {0};
 	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL, *ns = NULL,
+			    *url = url_shown(f->tree.url), *ref = git_branch_ref(f->cmp.branch),
 			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir()), *config_file = config_path(f);
 	int r = fs_read(path, 1 << 20, &fixed);
 
@@ -175,7 +176,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 		ns = xasprintf("%d", 1 << MIN(machine_number(f, "icount_shift", 3), 10));
 	add_signed_percent(&expected, f->effect);
 	const char *const values[][2] = {
-		{"case_number", number}, {"url", f->tree.url}, {"branch", f->cmp.branch}, {"culprit", f->bad}, {"parent", f->good},
+		{"case_number", number}, {"url", url}, {"branch", ref}, {"culprit", f->bad}, {"parent", f->good},
 		{"kpi", f->c.metric}, {"expected", buf_str(&expected)}, {"packages", buf_str(&packages)},
 		{"programs", buf_str(&programs)}, {"kind", kernel ? "kernel" : "program"},
 		{"how", vm ? "vm" : kernel ? "by_hand" : "here"}, {"build_command", command && *command ? command : "make"},

@@ -45,10 +45,10 @@ t 'JSON has whole commit ids' j 'all(len(r["commit"]) == 40 for r in x)' query b
 t 'metrics with direction and count' j '[(r["metric"], r["better"], r["runs"]) for r in x] == [("a.ns", "lower", 4), ("a.ops", "higher", 4)]' query metrics
 t 'runs by verdict and commit' j 'len(x) == 1 and x[0]["verdict"] == "crashed"' query runs --verdict crashed --commit 111111
 t 'limit keeps the newest' j '[r["id"] for r in x] == [5, 6]' query runs -n 2
-t 'CSV parses, text comes back' sh -c '"$0" query builds --csv | /usr/bin/python3 -c "
+t 'CSV parses, text comes back, control characters as text' sh -c '"$0" query builds --csv | /usr/bin/python3 -c "
 import csv, sys
 r = list(csv.DictReader(sys.stdin, strict=True))
-assert len(r) == 2 and r[0][\"error\"] == \"a \\\"quoted\\\", \\x1b[31m text\", r"' "$K"
+assert len(r) == 2 and r[0][\"error\"] == \"a \\\"quoted\\\", \\\\x1b[31m text\", r"' "$K"
 t 'the terminal gets no escapes' sh -c '! "$0" query builds | grep -q "$(printf "\033")"' "$K"
 t 'the terminal has short ids' sh -c '"$0" query builds | grep -q " 111111111111 "' "$K"
 for q in runs checks metrics builds cases trees machines queue events; do t "query $q" "$K" query $q; done
