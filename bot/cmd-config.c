@@ -64,6 +64,7 @@ static struct json_object *tree_json(const struct tree_config *t)
 
 	json_object_object_add(o, "name", json_text(t->name));
 	json_object_object_add(o, "url", json_text(url));
+	json_object_object_add(o, "credentials_file", json_text(t->credentials_file));
 	json_object_object_add(o, "enabled", json_object_new_boolean(t->enabled));
 	return o;
 }

@@ -16,7 +16,7 @@ extern const struct verb verb_tree;
 
 struct tree_options {
 	bool program, off, purge, trusted, untrusted;
-	const char *kconfig, *command, *artefact, *machine, *label;
+	const char *kconfig, *command, *artefact, *machine, *label, *credentials;
 	double interval;
 	int64_t max_commits;
 	struct strv branches, jobs, patches, cc;
@@ -50,8 +50,8 @@ static int check_add(const char *name, const struct tree_options *o)
 
 static struct tree_config config_of(const char *name, const char *url, const struct tree_options *o)
 {
-	return (struct tree_config){.name = (char *)name, .url = (char *)url, .enabled = !o->off, .program = o->program,
-				    .branches = o->branches, .interval_s = o->interval,
+	return (struct tree_config){.name = (char *)name, .url = (char *)url, .credentials_file = (char *)o->credentials,
+				    .enabled = !o->off, .program = o->program, .branches = o->branches, .interval_s = o->interval,
 				    .kconfig = (char *)(o->program ? "program" : o->kconfig ? o->kconfig : "vm-min"),
 				    .build_command = (char *)o->command, .artefact = (char *)o->artefact, .jobs = o->jobs,
 				    .patches = o->patches, .machine = (char *)(o->machine ? o->machine : o->program ? "local" : "qemu-icount"),
@@ -64,7 +64,8 @@ static void keep_old(const struct db_tree *old, const struct tree_config *t, str
 {
 	const struct { const char **now; const char *before; } texts[] = {
 		{&o->kconfig, o->program || t->program ? NULL : t->kconfig}, {&o->command, t->build_command}, {&o->artefact, t->artefact},
-		{&o->machine, o->program && !t->program ? NULL : t->machine}, {&o->label, t->branch_label}};
+		{&o->machine, o->program && !t->program ? NULL : t->machine}, {&o->label, t->branch_label},
+		{&o->credentials, t->credentials_file}};
 	const struct { struct strv *now; const struct strv *before; } lists[] = {
 		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->patches, &t->patches}, {&o->cc, &t->mail_cc}};
 
@@ -126,8 +127,15 @@ static int no_control(const char *what, const char *text)
 
 static int check_texts(const struct tree_options *o)
 {
+	const struct strv *lists[] = {&o->branches, &o->jobs, &o->patches};
+	const char *texts[] = {o->command, o->artefact, o->credentials, o->label};
 	int r = no_control("--label", o->label);
 
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
+		r = texts[i] && !utf8_valid(texts[i]) ? err_set(-EINVAL, "'%s' is not UTF-8", texts[i]) : 0;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		for (size_t k = 0; r == 0 && k < lists[i]->n; k++)
+			r = utf8_valid(lists[i]->v[k]) ? 0 : err_set(-EINVAL, "'%s' is not UTF-8", lists[i]->v[k]);
 	for (size_t i = 0; r == 0 && i < o->cc.n; i++) {
 		r = no_control("--cc", o->cc.v[i]);
 		if (r == 0 && !strchr(o->cc.v[i], '@'))
@@ -145,7 +153,7 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 	struct db_tree old = {0};
 	struct tree_config old_config = {0};
 	bool exists;
-	_cleanup_free_ char *settings = NULL, *path = NULL;
+	_cleanup_free_ char *settings = NULL, *path = NULL, *credentials = NULL, *shown = url_shown(url);
 	_cleanup_(tree_refs_release) struct tree_refs heads = {0};
 	struct tree_config t;
 	struct db_tree d = {0};
@@ -170,16 +178,20 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 		goto out;
 	if (!strstr(url, "://") && fs_is_dir(url)) /* the daemon has another working folder */
 		path = realpath(url, NULL);
+	if (o->credentials && *o->credentials) /* "": none any more */
+		credentials = realpath(o->credentials, NULL);
+	if (credentials || (o->credentials && !*o->credentials))
+		o->credentials = credentials;
 	if (!o->branches.n)
 		strv_add(&o->branches, "*");
 	t = config_of(name, path ? path : url, o);
-	r = tree_remote_heads(t.url, (const char *const *)t.branches.v, 30, &heads);
+	r = tree_remote_heads(t.url, t.credentials_file, (const char *const *)t.branches.v, 30, &heads);
 	if (r == -EINVAL)
 		goto out;
 	if (r < 0) /* it may come up later: kept all the same */
-		fprintf(stderr, "kperfbot: note: %s\n", err_msg());
+		term_printf(stderr, "kperfbot: note: %s\n", err_msg());
 	else if (!heads.n)
-		fprintf(stderr, "kperfbot: note: no branch of '%s' matches\n", t.url);
+		term_printf(stderr, "kperfbot: note: no branch of '%s' matches\n", shown);
 	settings = tree_config_to_json(&t);
 	d = (struct db_tree){.name = t.name, .url = t.url, .kind = (char *)(t.program ? "program" : "kernel"),
 			     .settings = settings, .enabled = t.enabled};
@@ -187,7 +199,7 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 	if (r >= 0 && c->json)
 		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads.n);
 	else if (r >= 0)
-		printf("tree '%s' %s%s, %zu branch%s seen\n", name, exists ? "changed" : "added",
+		term_printf(stdout, "tree '%s' %s%s, %zu branch%s seen\n", name, exists ? "changed" : "added",
 		       o->off ? " (not switched on)" : "", heads.n, heads.n == 1 ? "" : "es");
 out:
 	tree_config_release(&old_config);
@@ -209,11 +221,12 @@ static void list_row(struct table *t, struct ctx *c, const struct db_tree *d)
 	struct tree_config cfg = {0};
 	struct db_branch *b = NULL;
 	size_t n = 0;
+	_cleanup_free_ char *shown = url_shown(d->url);
 
 	table_row(t);
 	table_text(t, 0, d->name);
 	table_text(t, 1, d->enabled ? "on" : "off");
-	table_text(t, 2, d->url);
+	table_text(t, 2, shown);
 	if (tree_config_from_db(d, &cfg) == 0) {
 		joined(t, 3, &cfg.branches);
 		table_text(t, 4, cfg.kconfig);
@@ -290,6 +303,7 @@ static int run(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('m', "machine", "NAME", &o.machine, "test machine"),
 		OPT_SECONDS('i', "interval", "TIME", &o.interval, "how often to look (default 5m)"),
 		OPT_INT(0, "max-commits", "N", &o.max_commits, "longest range to compare"),
+		OPT_TEXT(0, "credentials", "FILE", &o.credentials, "logins for git-credential-store(1), mode 0600"),
 		OPT_TEXT(0, "label", "TEXT", &o.label, "branch label in the subject of reports"),
 		OPT_LIST(0, "cc", "ADDRESS", &o.cc, "copy of each report (repeatable)"),
 		OPT_FLAG(0, "program", &o.program, "a user-space program, not a kernel"),
@@ -324,8 +338,10 @@ const struct verb verb_tree = {
 	.summary = "git trees to watch",
 	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
 		"head ever seen stays in the mirror. 'add' on a name that exists changes the\n"
-		"options given and keeps the others. What a tree holds is code that others wrote: it is built in a box without network,\n"
-		"under a uid that owns nothing, and a program is measured in one, too (driver local). --trusted lets what is measured do\n"
-		"all that the robot itself may: read its passwords, send, write. Say it of your own trees only. 'remove' stops watching and keeps all results; with --purge it erases them.",
+		"options given and keeps the others. A URL with a password is refused: --credentials names a file that git reads\n"
+		"(gitcredentials(7), git-credential-store). What a tree holds is code that others wrote: it is built in a box without\n"
+		"network, under a uid that owns nothing, and a program is measured in one, too (driver local). --trusted lets what is\n"
+		"measured do all that the robot itself may: read its passwords, send, write. Say it of your own trees only. 'remove'\n"
+		"stops watching and keeps all results; with --purge it erases them.",
 	.run = run,
 };

@@ -24,6 +24,7 @@ char *tree_config_to_json(const struct tree_config *t)
 	struct json_object *o = json_object_new_object();
 	char *s;
 
+	add_text(o, "credentials_file", t->credentials_file);
 	json_object_object_add(o, "branches", list_json(&t->branches));
 	json_object_object_add(o, "interval", json_object_new_double(t->interval_s));
 	add_text(o, "kconfig", t->kconfig);
@@ -77,6 +78,7 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 	if (json_object_object_get_ex(o, "max_commits", &v) && json_object_get_int64(v) > 0)
 		c.max_commits = json_object_get_int64(v);
 	c.trusted = json_object_object_get_ex(o, "trusted", &v) && json_object_get_boolean(v);
+	c.credentials_file = get_text(o, "credentials_file");
 	c.kconfig = get_text(o, "kconfig");
 	c.build_command = get_text(o, "build_command");
 	c.artefact = get_text(o, "artefact");

@@ -2,6 +2,7 @@
 #include "bot/config.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
+#include "kernels/tree.h"
 #include "lib/fs.h"
 #include "lib/yaml.h"
 
@@ -48,6 +49,7 @@ static const struct key mail_keys[] = {
 };
 static const struct key tree_keys[] = {
 	{"url", K_TEXT, AT(tree_config, url)},
+	{"credentials_file", K_TEXT, AT(tree_config, credentials_file)},
 	{"enabled", K_BOOL, AT(tree_config, enabled)},
 	{"program", K_BOOL, AT(tree_config, program)},
 	{"branches", K_LIST, AT(tree_config, branches)},
@@ -225,8 +227,15 @@ static void check_tree(const struct ynode *where, const struct config *c, const 
 {
 	_cleanup_buf_ struct buf fragment = {0};
 
-	if (t->url && (*t->url == '-' || strstr(t->url, "::") || strpbrk(t->url, "\r\n")))
-		mistake(m, ynode_err(where, -EINVAL, "tree '%s': the url '%s' is not taken", t->name, t->url));
+	int r = t->url ? tree_url_check(t->url) : 0;
+
+	if (r >= 0 && t->credentials_file)
+		r = tree_credentials_check(t->credentials_file);
+	if (r < 0 && r != -EACCES) { /* who may not look may still ask for results */
+		_cleanup_free_ char *why = xstrdup(err_msg());
+
+		mistake(m, ynode_err(where, -EINVAL, "tree '%s': %s", t->name, why));
+	}
 	if (!t->program && kconfig_fragment(t->kconfig, &fragment) < 0)
 		mistake(m, ynode_err(where, -EINVAL, "tree '%s': there is no kconfig '%s' in kernels/configs", t->name, t->kconfig));
 	for (size_t i = 0; i < t->jobs.n; i++) {
@@ -267,12 +276,17 @@ static void place_patches(const struct ynode *where, const struct config *c, str
 
 static void check_mail(const struct ynode *where, const struct config *c, struct mistakes *m)
 {
+	_cleanup_free_ char *shown = url_shown(c->smtp_url);
+
 	for (size_t i = 0; i < c->mail_allow.n; i++)
 		if (!strchr(c->mail_allow.v[i], '@') && !streq(c->mail_allow.v[i], "*"))
 			mistake(m, ynode_err(where, -EINVAL, "'allow': '%s' has no @ and lets nobody through; write '*@%s', or '*' for everybody",
 					     c->mail_allow.v[i], c->mail_allow.v[i]));
-	if (c->smtp_url && !startswith(c->smtp_url, "smtp://") && !startswith(c->smtp_url, "smtps://"))
-		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'", c->smtp_url));
+	if (c->smtp_url && url_has_secret(c->smtp_url))
+		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' is no place for a user name or password: 'smtp_user' and "
+				     "'smtp_password_file' (mode 0600) are"));
+	else if (c->smtp_url && !startswith(c->smtp_url, "smtp://") && !startswith(c->smtp_url, "smtps://"))
+		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'", shown));
 	if (!c->robot_address || !strchr(c->robot_address, '@') || strpbrk(c->robot_address, "\r\n <>,") ||
 	    strpbrk(c->robot_name ? c->robot_name : "", "\r\n"))
 		mistake(m, ynode_err(where, -EINVAL, "'robot_name' and 'robot_address' must be one name and one plain address"));
@@ -525,7 +539,8 @@ int config_load(const char *dir_or_null, struct config *ret)
 
 void tree_config_release(struct tree_config *t)
 {
-	char **texts[] = {&t->name, &t->url, &t->kconfig, &t->build_command, &t->artefact, &t->machine, &t->branch_label};
+	char **texts[] = {&t->name, &t->url, &t->credentials_file, &t->kconfig, &t->build_command, &t->artefact, &t->machine,
+			  &t->branch_label};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(*texts[i]);

@@ -14,6 +14,7 @@
 
 struct tree_config {
 	char *name, *url;
+	char *credentials_file;         /* for git credential-store, mode 0600; or NULL */
 	bool enabled, program;          /* program: user-space tree, kind: program */
 	struct strv branches;           /* globs, default "*" */
 	double interval_s;              /* default 300 */

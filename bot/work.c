@@ -602,7 +602,7 @@ int work_fetch(struct ctx *c, const char *tree)
 		return r;
 	r = tree_config_from_db(&t, &tc);
 	if (r >= 0)
-		r = tree_remote_heads(t.url, (const char *const *)tc.branches.v, 60, &refs);
+		r = tree_remote_heads(t.url, tc.credentials_file, (const char *const *)tc.branches.v, 60, &refs);
 	if (r >= 0)
 		r = store_branches(c->store, t.id, &known, &n);
 	for (size_t i = 0; r >= 0 && i < refs.n; i++)
@@ -611,7 +611,7 @@ int work_fetch(struct ctx *c, const char *tree)
 			changed.v[changed.n++] = refs.v[i]; /* borrowed */
 		}
 	if (r >= 0 && changed.n)
-		r = tree_fetch(t.url, git_dir, &changed, FETCH_TIMEOUT_S);
+		r = tree_fetch(t.url, tc.credentials_file, git_dir, &changed, FETCH_TIMEOUT_S);
 	if (r >= 0)
 		r = store_heads(c, &t, git_dir, &refs, known, n);
 	if (r < 0)

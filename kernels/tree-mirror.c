@@ -31,13 +31,18 @@ int tree_url_check(const char *url)
 {
 	static const char *const schemes[] = {"file://", "git://", "http://", "https://", "ssh://", "git+ssh://", "ssh+git://"};
 	const char *colon, *slash;
-	_cleanup_free_ char *shown = term_safe(url);
+	_cleanup_free_ char *shown = url_shown(url);
 
 	if (!*url || *url == '-')
 		return err_set(-EINVAL, "'%s' is no git URL", shown);
 	for (const char *s = url; *s; s++)
 		if ((unsigned char)*s <= ' ' || *s == 0x7f)
 			return err_set(-EINVAL, "'%s': a git URL has no blanks or control characters", shown);
+	if (url_has_secret(url))
+		return err_set(-EINVAL, "'%s' was given with a user name, password or query: a URL is no place for secrets, mails and lists of "
+			       "processes show it. Put the URL with the login as a line of its own into a file with mode 0600 (see "
+			       "git-credential-store(1)) and name that: 'credentials_file:' in trees.yaml, --credentials of 'tree add'",
+			       shown);
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
 		if (startswith(url, schemes[i]))
 			return url[strlen(schemes[i])] == '-' ? err_set(-EINVAL, "'%s' has no valid host", shown) : 0;
@@ -72,8 +77,35 @@ static char *git_words(const char *err)
 	return term_safe(buf_str(&b));
 }
 
-/* Runs git with an environment in which it neither asks, nor reads credentials, nor uses odd transports. */
-static int git_run(const char *const *args, const char *input, double timeout_s, struct proc_result *ret)
+int tree_credentials_check(const char *path)
+{
+	struct stat st;
+
+	if (*path != '/')
+		return err_set(-EINVAL, "the credentials file '%s' must be named by its whole path", path);
+	if (stat(path, &st) < 0)
+		return err_set(errno == EACCES ? -EACCES : -EINVAL, "cannot read the credentials file '%s': %s", path, strerror(errno));
+	if (!S_ISREG(st.st_mode))
+		return err_set(-EINVAL, "the credentials file '%s' is no file", path);
+	return st.st_mode & 077 ? err_set(-EINVAL, "the credentials file '%s' can be read by others: chmod 600 it", path) : 0;
+}
+
+/* Only "get": git tells a helper to erase what a server refused once. */
+static void add_helper(struct strv *argv, const char *credentials)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	if (!credentials)
+		return;
+	buf_adds(&b, "credential.helper=!f() { if [ \"$1\" = get ]; then git credential-store --file ");
+	buf_add_shell(&b, credentials);
+	buf_adds(&b, " get; fi; }; f");
+	strv_addv(argv, ARGV("-c", b.s));
+}
+
+/* Runs git with an environment in which it neither asks, nor reads credentials but those of the file (or NULL), nor uses odd
+ * transports. */
+static int git_run(const char *credentials, const char *const *args, const char *input, double timeout_s, struct proc_result *ret)
 {
 	static const char *const keep[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
 					   "NO_PROXY", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"};
@@ -82,6 +114,7 @@ static int git_run(const char *const *args, const char *input, double timeout_s,
 	strv_addv(&argv, ARGV("git", "-c", "credential.helper=", "-c", "core.askPass=", "-c", "fetch.unpackLimit=1",
 			      "-c", "gc.auto=0", "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60",
 			      "-c", "core.hooksPath=/dev/null"));
+	add_helper(&argv, credentials);
 	strv_addv(&argv, args);
 	strv_addv(&env, ARGV("GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 			     "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_PROTOCOL_FROM_USER=0",
@@ -97,9 +130,12 @@ static int git_run(const char *const *args, const char *input, double timeout_s,
 static int git_failed(const struct proc_result *r, const char *what, const char *url)
 {
 	_cleanup_free_ char *words = git_words(buf_str(&r->err)), *shown = url_shown(url);
+	bool login = strstr(words, "could not read Username") || strstr(words, "could not read Password") ||
+		     strstr(words, "Authentication failed");
 
-	return err_set(strcasestr(words, "no space left on device") ? -ENOSPC : -EIO, "cannot %s '%s': %s", what, shown,
-		       *words ? words : "git gave no reason");
+	return err_set(strcasestr(words, "no space left on device") ? -ENOSPC : -EIO, "cannot %s '%s': %s%s", what, shown,
+		       *words ? words : "git gave no reason",
+		       login ? "; the server wants a login: 'credentials_file:' of the tree ('tree add --credentials FILE') gives one" : "");
 }
 
 static bool oid_valid(const char *s, size_t n)
@@ -117,7 +153,7 @@ static bool branch_wanted(const char *branch, const char *const *globs)
 	return false;
 }
 
-int tree_remote_heads(const char *url, const char *const *globs, double timeout_s, struct tree_refs *ret)
+int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s, struct tree_refs *ret)
 {
 	static const char prefix[] = "refs/heads/";
 	_cleanup_(proc_result_release) struct proc_result r = {0};
@@ -125,9 +161,11 @@ int tree_remote_heads(const char *url, const char *const *globs, double timeout_
 	_cleanup_free_ char *shown = url_shown(url);
 	int e = tree_url_check(url);
 
+	if (e >= 0 && credentials)
+		e = tree_credentials_check(credentials);
 	if (e < 0)
 		return e;
-	e = git_run(ARGV("ls-remote", "--heads", "--", url), NULL, timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S, &r);
+	e = git_run(credentials, ARGV("ls-remote", "--heads", "--", url), NULL, timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot list '%s'", shown);
 	if (r.status)
@@ -172,7 +210,7 @@ static int mirror_init(const char *git_dir)
 		return 0;
 	if (fs_size(head) == 0)
 		unlink(head);
-	e = git_run(ARGV("init", "-q", "--bare", git_dir), NULL, LIST_TIMEOUT_S, &r);
+	e = git_run(NULL, ARGV("init", "-q", "--bare", "--", git_dir), NULL, LIST_TIMEOUT_S, &r);
 	if (e < 0)
 		return e;
 	return r.status ? git_failed(&r, "make the mirror", git_dir) : 0;
@@ -180,16 +218,16 @@ static int mirror_init(const char *git_dir)
 
 /* Tags of commits that are here, for people who name revisions by them. A mirror without is as good for all else, so
  * trouble (a tag "a" where "a/b" is wanted, say) is none. */
-static void fetch_tags(const char *url, const char *git_dir, const char *specs)
+static void fetch_tags(const char *url, const char *credentials, const char *git_dir, const char *specs)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
-	(void)git_run(ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", url), specs,
-		      LIST_TIMEOUT_S, &r);
+	(void)git_run(credentials, ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", url),
+		      specs, LIST_TIMEOUT_S, &r);
 }
 
-static int fetch_heads(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s)
+static int fetch_heads(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir), *shown = url_shown(url);
@@ -198,13 +236,13 @@ static int fetch_heads(const char *url, const char *git_dir, const struct tree_r
 
 	for (size_t i = 0; i < heads->n; i++)
 		buf_addf(&specs, "+refs/heads/%s:refs/heads/%s\n", heads->v[i].branch, heads->v[i].branch);
-	e = git_run(ARGV(dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--",
-			 url), specs.s, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
+	e = git_run(credentials, ARGV(dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
+				      "--", url), specs.s, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot fetch '%s'", shown);
 	if (r.status)
 		return git_failed(&r, "fetch", url);
-	fetch_tags(url, git_dir, specs.s);
+	fetch_tags(url, credentials, git_dir, specs.s);
 	return 0;
 }
 
@@ -214,16 +252,18 @@ static void mirror_tidy(const char *git_dir)
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
-	(void)git_run(ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60", "-c", "gc.autoDetach=false", "-c",
+	(void)git_run(NULL, ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60", "-c", "gc.autoDetach=false", "-c",
 			   "gc.writeCommitGraph=true", dir, "gc", "--auto", "-q"), NULL, FETCH_TIMEOUT_S, &r);
 }
 
-int tree_fetch(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s)
+int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s)
 {
 	_cleanup_free_ char *lock_path = xasprintf("%s.lock", git_dir);
 	_cleanup_close_ int lock = -1;
 	int e = tree_url_check(url);
 
+	if (e >= 0 && credentials)
+		e = tree_credentials_check(credentials);
 	if (e < 0 || (e = fs_mkdir_parent(git_dir)) < 0)
 		return e;
 	for (size_t i = 0; i < heads->n; i++) {
@@ -243,7 +283,7 @@ int tree_fetch(const char *url, const char *git_dir, const struct tree_refs *hea
 	if (e == 0 && heads->n) {
 		e = mirror_make_room(git_dir, heads);
 		if (e == 0)
-			e = fetch_heads(url, git_dir, heads, timeout_s);
+			e = fetch_heads(url, credentials, git_dir, heads, timeout_s);
 		if (e == 0)
 			e = mirror_note_seen(git_dir);
 		if (e == 0)

@@ -21,7 +21,6 @@ int repo_open(const char *git_dir, git_repository **ret);
 int repo_err(int code, const char *fmt, ...) _printf_(2, 3);
 int repo_commit(git_repository *repo, const char *oid, git_commit **ret);
 bool tree_ref_valid(const char *ref);
-int tree_url_check(const char *url);
 
 /* Can a change of that file change an x86 kernel? */
 bool tree_path_matters(const char *path);

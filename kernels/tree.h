@@ -14,11 +14,15 @@ struct tree_ref { char *branch, *oid; };
 struct tree_refs { struct tree_ref *v; size_t n, cap; };
 void tree_refs_release(struct tree_refs *r);
 
-/* Cheap: git ls-remote with a timeout; only branches that match one of the globs (NULL: all). */
-int tree_remote_heads(const char *url, const char *const *globs, double timeout_s, struct tree_refs *ret);
+/* A URL that git may be given: no odd transport, no option, no user name or password in it. -EINVAL. */
+int tree_url_check(const char *url);
+/* A file for git credential-store (lines "https://USER:PASSWORD@HOST") that only its owner can read. -EINVAL; -EACCES where we cannot tell. */
+int tree_credentials_check(const char *path);
+/* Cheap: git ls-remote with a timeout; only branches that match one of the globs (NULL: all). credentials: such a file, or NULL. */
+int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s, struct tree_refs *ret);
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
  * refs/kperfbot/seen/<oid>, and tags of what came along. Safe to be killed at any moment. */
-int tree_fetch(const char *url, const char *git_dir, const struct tree_refs *heads, double timeout_s);
+int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s);
 /* True when anc is an ancestor of (or equal to) oid. */
 int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);
 int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret);

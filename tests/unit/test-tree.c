@@ -54,7 +54,7 @@ static void serve(void)
 						    "--reuseaddr", top), .out_path = "/dev/null"}, &daemon_pid);
 	for (int i = 0; i < 200; i++) {
 		struct tree_refs r = {0};
-		int e = tree_remote_heads(url, NULL, 5, &r);
+		int e = tree_remote_heads(url, NULL, NULL, 5, &r);
 
 		tree_refs_release(&r);
 		if (e == 0)
@@ -71,9 +71,9 @@ static void unserve(void)
 
 static int fetch_all(struct tree_refs *r)
 {
-	int e = tree_remote_heads(url, NULL, 20, r);
+	int e = tree_remote_heads(url, NULL, NULL, 20, r);
 
-	return e < 0 ? e : tree_fetch(url, mirror, r, 60);
+	return e < 0 ? e : tree_fetch(url, NULL, mirror, r, 60);
 }
 
 static bool has(const char *oid)
@@ -93,7 +93,7 @@ static void test_urls(void)
 	struct tree_refs r = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		is_int(tree_remote_heads(bad[i], NULL, 5, &r), -EINVAL, "refuses '%s'", i == 9 ? "a newline" : bad[i]);
+		is_int(tree_remote_heads(bad[i], NULL, NULL, 5, &r), -EINVAL, "refuses '%s'", i == 9 ? "a newline" : bad[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		is_int(tree_url_check(good[i]), 0, "takes '%s'", good[i]);
 }
@@ -130,7 +130,7 @@ static void test_fetch(void)
 	is_int(fetch_all(&r), 0, "'side' may follow the deleted 'side/deep'");
 	tree_refs_release(&r);
 	ok(has(side), "the deleted branch's commit is still there");
-	is_int(tree_remote_heads(url, (const char *const[]){"si*", NULL}, 20, &r), 0, "lists by glob");
+	is_int(tree_remote_heads(url, NULL, (const char *const[]){"si*", NULL}, 20, &r), 0, "lists by glob");
 	ok(r.n == 1 && streq(r.v[0].branch, "side"), "only what matches");
 	tree_refs_release(&r);
 }
@@ -142,18 +142,18 @@ static void test_killed(void)
 	struct tree_refs r = {0};
 	int good = 0, rounds = 12;
 
-	tree_remote_heads(url, (const char *const[]){"main", NULL}, 20, &r);
+	tree_remote_heads(url, NULL, (const char *const[]){"main", NULL}, 20, &r);
 	for (int i = 0; i < rounds; i++) {
 		pid_t pid;
 
 		fs_rm_rf(dir);
 		pid = fork();
 		if (!pid)
-			_exit(tree_fetch(url, dir, &r, 60) != 0);
+			_exit(tree_fetch(url, NULL, dir, &r, 60) != 0);
 		usleep(3000 * i);
 		kill(pid, SIGKILL);
 		waitpid(pid, NULL, 0);
-		if (tree_fetch(url, dir, &r, 60) < 0)
+		if (tree_fetch(url, NULL, dir, &r, 60) < 0)
 			printf("# round %d: %s\n", i, err_msg());
 		else
 			good += tree_is_ancestor(dir, head, head) == 1;
@@ -168,10 +168,10 @@ static void test_vanished(void)
 	int e;
 
 	unserve();
-	e = tree_remote_heads(url, NULL, 20, &r);
+	e = tree_remote_heads(url, NULL, NULL, 20, &r);
 	ok(e < 0 && strstr(err_msg(), url) && strstr(err_msg(), "efused"), "a vanished remote: %s", err_msg());
 	serve();
-	is_int(tree_remote_heads(url, NULL, 20, &r), 0, "and it comes back");
+	is_int(tree_remote_heads(url, NULL, NULL, 20, &r), 0, "and it comes back");
 	tree_refs_release(&r);
 }
 
@@ -187,7 +187,7 @@ static void test_silent(void)
 	if (bind(fd, (struct sockaddr *)&a, n) < 0 || listen(fd, 4) < 0 || getsockname(fd, (struct sockaddr *)&a, &n) < 0)
 		abort();
 	silent = xasprintf("git://127.0.0.1:%d/x", ntohs(a.sin_port));
-	is_int(tree_remote_heads(silent, NULL, 0.5, &r), -ETIMEDOUT, "a silent server ends at the timeout");
+	is_int(tree_remote_heads(silent, NULL, NULL, 0.5, &r), -ETIMEDOUT, "a silent server ends at the timeout");
 	close(fd);
 }
 
