@@ -14,11 +14,33 @@ printable() {
 }
 on_terminal() { script -qec "$(printf '%q ' "$@")" /dev/null </dev/null; }
 
-# ---- a branch that is an option of git ----
+esc=$'\xc2\x9b' rlo=$'\xe2\x80\xae' zwsp=$'\xe2\x80\x8b' ls=$'\xe2\x80\xa8' tag=$'\xf3\xa0\x81\x81' bad=$'\xff\xfe'
+
+# ---- a branch that is an option of git; a culprit whose author and subject are not what they look like ----
 option='--upload-pack=touch${IFS}pwned'
-local_tree 11
+git init -q -b main "$dir/work"
+commit() { # AUTHOR SUBJECT
+	git -C "$dir/work" add . && git -C "$dir/work" -c user.name="$1" -c user.email=eve@example.org -c i18n.commitEncoding=x commit -qm "$2"
+	git -C "$dir/work" rev-parse HEAD
+}
+cat >"$dir/work/bench.sh" <<'SH'
+#!/bin/sh
+speed=100000
+echo "ops_per_sec: $((speed + $(od -An -N2 -tu2 /dev/urandom) % 401 - 200))"
+SH
+printf 'bench: bench.sh\n\tcp bench.sh bench\n\tchmod +x bench\n' >"$dir/work/Makefile"
+base=$(commit Ann "the base")
+sed -i s/speed=100000/speed=95000/ "$dir/work/bench.sh"
+culprit=$(commit "Eve${rlo}gro.elpmaxe@ecila${zwsp}${tag}${bad}${esc}31m" "=bench${rlo}${zwsp}: take care${esc}2J${ls}${bad}"$'\033]0;x\007'" <script>")
+echo >"$dir/work/NOTES"
+head=$(commit Bob "notes")
+git clone -q --bare "$dir/work" "$dir/up.git"
+git --git-dir "$dir/up.git" update-ref -d refs/heads/main
 git --git-dir "$dir/up.git" update-ref "refs/heads/$option" "$base"
-local_config
+port=$(free_port)
+url=git://127.0.0.1:$port/up.git
+serve
+local_config "  allow: ['*@example.org']"
 sed -i "s/branches: .*/branches: ['--upload*']/" "$dir/etc/kperfbot.yaml"
 kp daemon --until-idle >"$dir/log" 2>&1; ok $? "the first poll takes the branch"
 git --git-dir "$dir/up.git" update-ref "refs/heads/$option" "$head"
@@ -27,6 +49,28 @@ wait_for 150 case_is reported
 kill -TERM ${pids[-1]}; wait_for 25 bash -c "! kill -0 ${pids[-1]}"
 is "$(case_field culprit)" "$culprit" "the culprit is found on a branch that is an option"
 kp report show 1 >"$dir/mail" 2>"$dir/out"; ok $? "report show"
+printable "$dir/mail"; ok $? "which is safe to look at"
+printable "$dir/log"; ok $? "as is the log"
+/usr/bin/python3 - "$dir/mbox" >"$dir/out" 2>&1 <<'PY'
+import email, email.policy, mailbox, re, sys
+raw = mailbox.mbox(sys.argv[1])[0].as_bytes()
+assert b"From " not in raw[:5]
+m = email.message_from_bytes(raw, policy=email.policy.default)
+hidden = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200b-\u200f\u2028-\u202e\u2060-\u206f\U000e0000-\U000e0fff]")
+for name, value in m.items():
+    assert not hidden.search(str(value)), (name, value)
+assert not hidden.search(m.get_content()), m.get_content()
+people = [a for h in ("To", "Cc", "From") for x in m.get_all(h, []) for a in x.addresses]
+assert "eve@example.org" in [a.addr_spec for a in people], people
+assert [a for a in people if a.display_name.startswith("Evegro.elpmaxe")], people
+PY
+ok $? "the mail has neither control nor bidirectional characters, decoded or not"
+for what in "case show 1" "case list" "query builds" "query cases" "compare ${base:0:12} ${head:0:12}" "report render 1"; do
+	for form in "" --json --csv; do
+		on_terminal "$kperfbot" --config "$dir/etc" $what $form >"$dir/tty"
+		[ -s "$dir/tty" ] && printable "$dir/tty" >"$dir/out" 2>&1; ok $? "on a terminal: $what $form"
+	done
+done
 fetch=$(grep -m1 'git fetch' "$dir/mail")
 is "$fetch" "	git fetch -- $url 'refs/heads/$option'" "the mail's git command has a full ref behind --"
 mkdir "$dir/reader"
@@ -38,7 +82,6 @@ is "$(find "$dir" -name 'pwned*')" "" "and nothing else was run"
 printable "$script"; ok $? "the script is safe to look at"
 
 # ---- names for eyes and programs ----
-esc=$'\xc2\x9b' rlo=$'\xe2\x80\xae' zwsp=$'\xe2\x80\x8b' ls=$'\xe2\x80\xa8' tag=$'\xf3\xa0\x81\x81' bad=$'\xff\xfe'
 names=("bad${bad}utf8" "c1${esc}2J" "bidi${rlo}gpj.exe" "zero${zwsp}width" "line${ls}end" "tag${tag}s" "=cmd|'/C'!A0" "@SUM(A1)" "+1+1" "-2+3" '-5')
 for name in "${names[@]}"; do
 	git --git-dir "$dir/up.git" update-ref "refs/heads/$name" "$base" 2>"$dir/out" ||
