@@ -7,23 +7,18 @@
 #define MAX_BYTES (4u << 20)
 #define MAX_DEPTH 100
 #define MAX_NODES 100000
+#define MAX_TEXT (16u << 20)    /* of all scalars, with those that aliases repeat */
+#define MAX_ANCHORS 1000
+#define MAX_MARKS 200000        /* characters that may stand for a value's end: libfyaml keeps a line's tokens, 350 bytes each */
 
-struct arena { void **block; size_t n, cap, nodes; };
-
-static void *arena_alloc(struct arena *a, size_t n)
-{
-	GROW(a->block, a->n, a->cap);
-	return a->block[a->n++] = xcalloc(1, n);
-}
-
-static char *arena_str(struct arena *a, const char *s, size_t n)
-{
-	char *p = arena_alloc(a, n + 1);
-
-	if (n)
-		memcpy(p, s, n);
-	return p;
-}
+/* Nodes that aliases repeat are shared, so the tree is one in its reading only; the size is that of the reading. */
+struct node {
+	struct ynode n;
+	size_t cap, size, bytes;
+	bool open;              /* its end has not come */
+	char *text;
+};
+struct arena { struct node **v; size_t n, cap; };
 
 int ynode_err(const struct ynode *n, int r, const char *fmt, ...)
 {
@@ -34,17 +29,6 @@ int ynode_err(const struct ynode *n, int r, const char *fmt, ...)
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	return n ? err_set(r, "%s:%d:%d: %s", n->file, n->line, n->col, text) : err_set(r, "%s", text);
-}
-
-static void place(struct ynode *n, struct fy_node *fyn)
-{
-	struct fy_token *t = fy_node_get_type(fyn) == FYNT_SCALAR ? fy_node_get_scalar_token(fyn) : NULL;
-	const struct fy_mark *m = t ? fy_token_start_mark(t) : NULL;
-
-	if (m) {
-		n->line = m->line + 1;
-		n->col = m->column + 1;
-	}
 }
 
 /* Where a container starts: at its first key or element. */
@@ -58,80 +42,282 @@ static void place_container(struct ynode *n)
 	}
 }
 
-static int convert(struct arena *a, const char *file, struct fy_node *fyn, int depth, struct ynode **ret);
+struct anchor { char *name; struct node *n; };
 
-static int add_pair(struct arena *a, const char *file, struct ynode *n, struct fy_node_pair *p, int depth)
+/* Built from the parser's events, so that a limit is met before memory is taken. */
+struct loader {
+	struct yaml *y;
+	struct arena *a;
+	size_t cap_docs, nodes, bytes;
+	struct { struct node *n; struct ynode *key; } open[MAX_DEPTH];
+	size_t depth;
+	struct anchor anchor[MAX_ANCHORS];
+	size_t n_anchors;
+};
+
+static void forget_anchors(struct loader *l)
 {
-	struct ynode *k, *v;
-	int r = convert(a, file, fy_node_pair_key(p), depth + 1, &k);
+	while (l->n_anchors)
+		free(l->anchor[--l->n_anchors].name);
+}
 
-	if (r == 0)
-		r = convert(a, file, fy_node_pair_value(p), depth + 1, &v);
-	if (r < 0)
-		return r;
-	if (k->kind != Y_SCALAR)
-		return ynode_err(k->line ? k : v, -EINVAL, "a key must be plain text");
-	if (v->kind != Y_SCALAR && !v->n) { /* nothing in it tells where it is */
-		v->line = k->line;
-		v->col = k->col;
-	}
-	n->key[n->n] = k;
-	n->val[n->n++] = v;
+static int too_large(const struct loader *l)
+{
+	return err_set(-EFBIG, "%s: more than %d levels, %d values, %u bytes of text or %d anchors", l->y->file, MAX_DEPTH, MAX_NODES,
+		       MAX_TEXT, MAX_ANCHORS);
+}
+
+/* Takes so much of what a file may hold. */
+static int charge(struct loader *l, size_t nodes, size_t bytes)
+{
+	if (nodes > MAX_NODES - l->nodes || bytes > MAX_TEXT - l->bytes)
+		return too_large(l);
+	l->nodes += nodes;
+	l->bytes += bytes;
 	return 0;
 }
 
-static int convert(struct arena *a, const char *file, struct fy_node *fyn, int depth, struct ynode **ret)
+static int new_node(struct loader *l, enum ykind kind, struct fy_event *e, struct node **ret)
 {
-	struct ynode *n = arena_alloc(a, sizeof(*n));
-	const char *s;
-	size_t len;
-	int count, r;
+	const struct fy_mark *m = fy_event_start_mark(e);
+	struct node *n;
 
-	n->file = file;
-	n->line = n->col = 1;
-	n->text = "";
-	if (depth > MAX_DEPTH || ++a->nodes > MAX_NODES)
-		return err_set(-EFBIG, "%s: more than %d levels or %d values", file, MAX_DEPTH, MAX_NODES);
-	*ret = n;
-	if (!fyn)
-		return 0;
-	place(n, fyn);
-	switch (fy_node_get_type(fyn)) {
-	case FYNT_SCALAR:
-		s = fy_node_get_scalar(fyn, &len);
-		n->kind = Y_SCALAR;
-		n->quoted = fy_node_get_style(fyn) != FYNS_PLAIN;
-		if (!s || (!n->quoted && (!len || (len == 1 && *s == '~') || (len == 4 && !memcmp(s, "null", 4)))))
-			n->kind = Y_NULL;
-		n->text = n->kind == Y_SCALAR ? arena_str(a, s, len) : "";
-		if (n->kind == Y_SCALAR && strlen(n->text) != len)
-			return ynode_err(n, -EINVAL, "a NUL byte in a text");
-		return 0;
-	case FYNT_SEQUENCE:
-		n->kind = Y_LIST;
-		count = fy_node_sequence_item_count(fyn);
-		n->val = arena_alloc(a, sizeof(*n->val) * MAX(count, 1));
-		for (int i = 0; i < count; i++) {
-			r = convert(a, file, fy_node_sequence_get_by_index(fyn, i), depth + 1, &n->val[n->n]);
-			if (r < 0)
-				return r;
-			n->n++;
-		}
-		break;
-	case FYNT_MAPPING:
-		n->kind = Y_MAP;
-		count = fy_node_mapping_item_count(fyn);
-		n->key = arena_alloc(a, sizeof(*n->key) * MAX(count, 1));
-		n->val = arena_alloc(a, sizeof(*n->val) * MAX(count, 1));
-		for (int i = 0; i < count; i++) {
-			r = add_pair(a, file, n, fy_node_mapping_get_by_index(fyn, i), depth);
-			if (r < 0)
-				return r;
-		}
-		break;
+	if (charge(l, 1, 0) < 0)
+		return -EFBIG;
+	n = xcalloc(1, sizeof(*n));
+	n->n = (struct ynode){.kind = kind, .text = "", .file = l->y->file, .line = 1, .col = 1};
+	n->size = 1;
+	if (m && kind == Y_SCALAR) {
+		n->n.line = m->line + 1;
+		n->n.col = m->column + 1;
 	}
-	place_container(n);
+	GROW(l->a->v, l->a->n, l->a->cap);
+	*ret = l->a->v[l->a->n++] = n;
 	return 0;
+}
+
+static int note_anchor(struct loader *l, struct fy_token *t, struct node *n)
+{
+	size_t len;
+	const char *s = t ? fy_token_get_text(t, &len) : NULL;
+
+	if (!s)
+		return 0;
+	if (l->n_anchors == MAX_ANCHORS)
+		return too_large(l);
+	l->anchor[l->n_anchors++] = (struct anchor){xstrndup(s, len), n};
+	return 0;
+}
+
+/* The latest anchor of that name. */
+static int find_alias(struct loader *l, struct fy_event *e, struct node **ret)
+{
+	const struct fy_mark *m = fy_event_start_mark(e);
+	const struct ynode here = {.file = l->y->file, .line = m ? m->line + 1 : 1, .col = m ? m->column + 1 : 1};
+	size_t len = 0;
+	const char *s = fy_token_get_text(e->alias.anchor, &len);
+
+	for (size_t i = l->n_anchors; s && i--;) {
+		struct anchor *a = &l->anchor[i];
+
+		if (strlen(a->name) != len || memcmp(a->name, s, len))
+			continue;
+		if (a->n->open)
+			return ynode_err(&here, -EINVAL, "an alias inside of what it stands for");
+		if (charge(l, a->n->size, a->n->bytes) < 0)
+			return -EFBIG;
+		*ret = a->n;
+		return 0;
+	}
+	return ynode_err(&here, -EINVAL, "an alias of no anchor");
+}
+
+static int scalar(struct loader *l, struct fy_event *e, struct node **ret)
+{
+	struct fy_token *t = e->scalar.value;
+	size_t len = 0;
+	const char *s = t ? fy_token_get_text(t, &len) : NULL;
+	struct node *n;
+	bool quoted = t && fy_token_scalar_style(t) != FYSS_PLAIN;
+	int r = new_node(l, len || quoted ? Y_SCALAR : Y_NULL, e, &n);
+
+	if (r < 0 || (r = charge(l, 0, len)) < 0)
+		return r;
+	n->bytes = len;
+	n->n.quoted = quoted;
+	if (s && (quoted || (len && !(len == 1 && *s == '~') && !(len == 4 && !memcmp(s, "null", 4))))) {
+		n->n.kind = Y_SCALAR;
+		n->n.text = n->text = xstrndup(s, len);
+		if (strlen(n->text) != len)
+			return ynode_err(&n->n, -EINVAL, "a NUL byte in a text");
+	} else {
+		n->n.kind = Y_NULL;
+	}
+	*ret = n;
+	return note_anchor(l, e->scalar.anchor, n);
+}
+
+static void append(struct node *to, struct ynode *key, struct ynode *val)
+{
+	size_t old = to->cap;
+
+	GROW(to->n.val, to->n.n, to->cap);
+	if (to->n.kind == Y_MAP) {
+		if (to->cap != old)
+			to->n.key = xrealloc_array(to->n.key, to->cap, sizeof(*to->n.key));
+		to->n.key[to->n.n] = key;
+	}
+	to->n.val[to->n.n++] = val;
+	to->size += ((struct node *)val)->size + (key ? ((struct node *)key)->size : 0);
+	to->bytes += ((struct node *)val)->bytes + (key ? ((struct node *)key)->bytes : 0);
+}
+
+/* A whole value: into the container that is open, or a document. alias: it has its place already. */
+static int add_value(struct loader *l, struct node *v, bool alias)
+{
+	struct node *to = l->depth ? l->open[l->depth - 1].n : NULL;
+	struct ynode **key = l->depth ? &l->open[l->depth - 1].key : NULL;
+
+	if (!to) {
+		GROW(l->y->doc, l->y->n_docs, l->cap_docs);
+		l->y->doc[l->y->n_docs++] = &v->n;
+		return 0;
+	}
+	if (to->n.kind == Y_MAP && !*key) {
+		if (v->n.kind != Y_SCALAR)
+			return ynode_err(&v->n, -EINVAL, "a key must be plain text");
+		*key = &v->n;
+		return 0;
+	}
+	if (to->n.kind == Y_MAP && !alias && v->n.kind != Y_SCALAR && !v->n.n) { /* nothing in it tells where it is */
+		v->n.line = (*key)->line;
+		v->n.col = (*key)->col;
+	}
+	append(to, *key, &v->n);
+	*key = NULL;
+	return 0;
+}
+
+static int begin(struct loader *l, enum ykind kind, struct fy_event *e, struct fy_token *anchor)
+{
+	struct node *n;
+
+	if (l->depth == MAX_DEPTH)
+		return too_large(l);
+	if (new_node(l, kind, e, &n) < 0)
+		return -EFBIG;
+	n->open = true;
+	l->open[l->depth].n = n;
+	l->open[l->depth++].key = NULL;
+	return note_anchor(l, anchor, n);
+}
+
+static int by_text(const void *a, const void *b)
+{
+	const struct ynode *x = *(struct ynode *const *)a, *y = *(struct ynode *const *)b;
+	int c = strcmp(x->text, y->text);
+
+	return c ? c : x->line != y->line ? x->line - y->line : x->col - y->col;
+}
+
+static int refuse_doubles(const struct ynode *n)
+{
+	_cleanup_free_ struct ynode **key = xcalloc(n->n + 1, sizeof(*key));
+
+	if (n->n)
+		memcpy(key, n->key, n->n * sizeof(*key));
+	qsort(key, n->n, sizeof(*key), by_text);
+	for (size_t i = 1; i < n->n; i++)
+		if (streq(key[i - 1]->text, key[i]->text))
+			return ynode_err(key[i], -EINVAL, "duplicate key");
+	return 0;
+}
+
+/* What a map has not got itself. */
+static int merge_map(struct loader *l, struct node *n, const struct ynode *from)
+{
+	if (from->kind != Y_MAP)
+		return ynode_err(from, -EINVAL, "<< takes maps");
+	for (size_t i = 0; i < from->n; i++) {
+		struct node *k = (struct node *)from->key[i], *v = (struct node *)from->val[i];
+
+		if (charge(l, k->size + v->size, k->bytes + v->bytes) < 0)
+			return -EFBIG;
+		if (!ynode_get(&n->n, k->n.text))
+			append(n, &k->n, &v->n);
+	}
+	return 0;
+}
+
+static int merge_keys(struct loader *l, struct node *n)
+{
+	struct ynode *from = NULL;
+	int r = 0;
+
+	for (size_t i = 0; i < n->n.n; i++) {
+		if (!from && streq(n->n.key[i]->text, "<<") && !n->n.key[i]->quoted) {
+			from = n->n.val[i];
+		} else if (from) {
+			n->n.key[i - 1] = n->n.key[i];
+			n->n.val[i - 1] = n->n.val[i];
+		}
+	}
+	if (!from)
+		return 0;
+	n->n.n--;
+	if (from->kind != Y_LIST)
+		return merge_map(l, n, from);
+	for (size_t i = 0; r == 0 && i < from->n; i++)
+		r = merge_map(l, n, from->val[i]);
+	return r;
+}
+
+static int end(struct loader *l)
+{
+	struct node *n = l->open[--l->depth].n;
+	int r = n->n.kind == Y_MAP ? refuse_doubles(&n->n) : 0;
+
+	if (r == 0 && n->n.kind == Y_MAP)
+		r = merge_keys(l, n);
+	n->open = false;
+	place_container(&n->n);
+	return r < 0 ? r : add_value(l, n, false);
+}
+
+static int take_event(struct loader *l, struct fy_event *e)
+{
+	struct node *n = NULL;
+	int r;
+
+	switch (e->type) {
+	case FYET_DOCUMENT_START:
+		forget_anchors(l);
+		return 0;
+	case FYET_SCALAR:
+		r = scalar(l, e, &n);
+		return r < 0 ? r : add_value(l, n, false);
+	case FYET_ALIAS:
+		r = find_alias(l, e, &n);
+		return r < 0 ? r : add_value(l, n, true);
+	case FYET_SEQUENCE_START: return begin(l, Y_LIST, e, e->sequence_start.anchor);
+	case FYET_MAPPING_START: return begin(l, Y_MAP, e, e->mapping_start.anchor);
+	case FYET_SEQUENCE_END:
+	case FYET_MAPPING_END: return end(l);
+	default: return 0;
+	}
+}
+
+static int take_events(struct fy_parser *p, struct loader *l)
+{
+	struct fy_event *e;
+	int r = 0;
+
+	while (r == 0 && (e = fy_parser_parse(p))) {
+		r = take_event(l, e);
+		fy_parser_event_free(p, e);
+	}
+	forget_anchors(l);
+	return r;
 }
 
 /* libfyaml's first complaint as "file:line:column: text". */
@@ -145,22 +331,36 @@ static int syntax_error(const char *name, struct fy_diag *diag)
 	return err_set(-EINVAL, "%s:%d:%d: %s", name, e->line, e->column, e->msg);
 }
 
+/* What libfyaml would spend memory or quadratic time on before our limits see it. */
+static int check_text(const char *name, const char *text, size_t len)
+{
+	size_t marks = 0;
+
+	if (len > MAX_BYTES)
+		return err_set(-EFBIG, "%s: larger than 4 MiB", name);
+	if (len && memchr(text, 0, len))
+		return err_set(-EINVAL, "%s: holds a NUL byte", name);
+	for (size_t i = 0; i < len; i++) {
+		marks += text[i] && strchr("[]{},:*\"'", text[i]);
+		if (text[i] == '%' && (!i || strchr("\r\n", text[i - 1])) && len - i > 3 && startswith(text + i, "%TAG"))
+			return err_set(-EINVAL, "%s: has a %%TAG line, which is of no use here", name);
+	}
+	return marks > MAX_MARKS ? err_set(-EFBIG, "%s: more than %d brackets, colons, commas and quotes", name, MAX_MARKS) : 0;
+}
+
 int yaml_load_text(const char *name, const char *text, size_t len, struct yaml *ret)
 {
 	struct fy_diag_cfg dcfg;
 	struct fy_diag *diag;
-	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_RESOLVE_DOCUMENT |
-					    FYPCF_DEFAULT_VERSION_1_1};
-	struct arena *a = xcalloc(1, sizeof(*a));
-	struct yaml y = {.file = xstrdup(name), .arena = a};
-	struct fy_document *fyd;
+	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_DEFAULT_VERSION_1_1};
+	struct yaml y = {.file = xstrdup(name), .arena = xcalloc(1, sizeof(struct arena))};
+	_cleanup_free_ struct loader *l = xcalloc(1, sizeof(*l));
 	struct fy_parser *fyp;
-	size_t cap = 0;
-	int r = 0;
+	int r = check_text(name, text, len);
 
-	if (len > MAX_BYTES || memchr(text, 0, len)) {
+	if (r < 0) {
 		yaml_release(&y);
-		return err_set(-EINVAL, "%s: %s", name, len > MAX_BYTES ? "larger than 4 MiB" : "holds a NUL byte");
+		return r;
 	}
 	fy_diag_cfg_default(&dcfg);
 	dcfg.fp = NULL;
@@ -171,12 +371,10 @@ int yaml_load_text(const char *name, const char *text, size_t len, struct yaml *
 	fyp = fy_parser_create(&cfg);
 	if (!fyp || fy_parser_set_string(fyp, text, len) < 0)
 		r = err_set(-EINVAL, "%s: cannot be read as YAML", name);
-	while (r == 0 && (fyd = fy_parse_load_document(fyp))) {
-		GROW(y.doc, y.n_docs, cap);
-		r = convert(a, y.file, fy_document_root(fyd), 0, &y.doc[y.n_docs]);
-		y.n_docs += r == 0;
-		fy_parse_document_destroy(fyp, fyd);
-	}
+	l->y = &y;
+	l->a = y.arena;
+	if (r == 0)
+		r = take_events(fyp, l);
 	if (r == 0 && (fy_diag_got_error(diag) || (fyp && fy_parser_get_stream_error(fyp))))
 		r = syntax_error(name, diag);
 	fy_parser_destroy(fyp);
@@ -201,10 +399,14 @@ void yaml_release(struct yaml *y)
 {
 	struct arena *a = y->arena;
 
-	for (size_t i = 0; a && i < a->n; i++)
-		free(a->block[i]);
+	for (size_t i = 0; a && i < a->n; i++) {
+		free(a->v[i]->n.key);
+		free(a->v[i]->n.val);
+		free(a->v[i]->text);
+		free(a->v[i]);
+	}
 	if (a)
-		free(a->block);
+		free(a->v);
 	free(a);
 	free(y->doc);
 	free(y->file);

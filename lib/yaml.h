@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * yaml.h - YAML files as a small read-only tree that knows line and column of every node, on top of libfyaml. Anchors,
- * aliases and << merge keys are resolved. Limits guard against hostile files: 4 MiB, 100 levels, 100,000 nodes.
+ * aliases and << merge keys are resolved. Limits guard against hostile files: 4 MiB, 100 levels, and, with all that aliases
+ * repeat, 100,000 nodes and 16 MiB of text.
  *
  *	struct yaml y = {0};
  *	r = yaml_load_file("etc/trees.yaml", &y);
