@@ -2,6 +2,7 @@
 #include "bot/daemon.h"
 #include "bot/work.h"
 #include "lib/log.h"
+#include "lib/proc.h"
 
 #include <signal.h>
 #include <sys/prctl.h>
@@ -56,6 +57,7 @@ static int run_work(int argc, char **argv, struct ctx *c)
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	sigaction(SIGTERM, &sa, NULL);
 	sigaction(SIGINT, &sa, NULL);
+	proc_cancel_on(&cancelled);
 	r = ctx_store(c, false);
 	if (r >= 0 && streq(argv[1], "fetch"))
 		r = work_fetch(c, argv[2]);

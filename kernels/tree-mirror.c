@@ -2,7 +2,7 @@
 /* The mirror: listing a remote and fetching from it, by the git program. */
 #include "kernels/tree-priv.h"
 #include "lib/fs.h"
-#include "lib/proc.h"
+#include "lib/git.h"
 
 #include <fnmatch.h>
 #include <ftw.h>
@@ -10,6 +10,9 @@
 
 #define LIST_TIMEOUT_S 60.0
 #define FETCH_TIMEOUT_S 7200.0
+#define FETCH_MEMORY (4ULL << 30)       /* indexing a clone of the kernel, ten million objects, takes half of it */
+#define PACK_MAX (8ULL << 30)           /* twice the kernel's whole history */
+#define MIRROR_MAX (64LL << 30)
 
 void tree_refs_release(struct tree_refs *r)
 {
@@ -103,6 +106,38 @@ static void add_helper(struct strv *argv, const char *credentials)
 	strv_addv(argv, ARGV("-c", b.s));
 }
 
+/* The mirror that a command is about, NULL for none. */
+static const char *mirror_of(const char *const *args)
+{
+	for (; *args; args++)
+		if (startswith(*args, "--git-dir="))
+			return *args + strlen("--git-dir=");
+	return NULL;
+}
+
+/* A remote may send what it likes, and must leave room for the others. */
+static uint64_t pack_max(const char *git_dir)
+{
+	int64_t room = fs_free_bytes(git_dir);
+
+	return room > 0 ? MIN((uint64_t)room / 2 + 1, PACK_MAX) : PACK_MAX;
+}
+
+static int check_size(const char *git_dir)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/objects/pack", git_dir);
+	_cleanup_strv_ struct strv names = {0};
+	int64_t sum = 0;
+
+	(void)fs_list(dir, &names);
+	for (size_t i = 0; i < names.n; i++) {
+		_cleanup_free_ char *path = xasprintf("%s/%s", dir, names.v[i]);
+
+		sum += MAX(fs_size(path), 0);
+	}
+	return sum > MIRROR_MAX ? err_set(-EFBIG, "'%s' holds more than %lld GiB", git_dir, MIRROR_MAX >> 30) : 0;
+}
+
 /* Runs git with an environment in which it neither asks, nor reads credentials but those of the file (or NULL), nor uses odd
  * transports. */
 static int git_run(const char *credentials, const char *const *args, const char *input, double timeout_s, struct proc_result *ret)
@@ -110,10 +145,10 @@ static int git_run(const char *credentials, const char *const *args, const char 
 	static const char *const keep[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
 					   "NO_PROXY", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"};
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
+	const char *dir = mirror_of(args);
 
-	strv_addv(&argv, ARGV("git", "-c", "credential.helper=", "-c", "core.askPass=", "-c", "fetch.unpackLimit=1",
-			      "-c", "gc.auto=0", "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60",
-			      "-c", "core.hooksPath=/dev/null"));
+	strv_addv(&argv, ARGV("-c", "credential.helper=", "-c", "core.askPass=", "-c", "fetch.unpackLimit=1",
+			      "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60"));
 	add_helper(&argv, credentials);
 	strv_addv(&argv, args);
 	strv_addv(&env, ARGV("GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
@@ -122,9 +157,9 @@ static int git_run(const char *credentials, const char *const *args, const char 
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
 		if (getenv(keep[i]))
 			strv_addf(&env, "%s=%s", keep[i], getenv(keep[i]));
-	return proc_run(&(struct proc_spec){.argv = (const char *const *)argv.v, .env_clear = true,
-					    .env_add = (const char *const *)env.v, .cwd = "/", .input = input,
-					    .timeout_s = timeout_s}, ret);
+	return git_exec(&(struct git_spec){.args = (const char *const *)argv.v, .env_add = (const char *const *)env.v, .cwd = "/",
+					   .input = input, .timeout_s = timeout_s, .memory = dir ? FETCH_MEMORY : 0,
+					   .file_size = dir ? pack_max(dir) : 0, .user_config = true}, ret);
 }
 
 static int git_failed(const struct proc_result *r, const char *what, const char *url)
@@ -133,8 +168,8 @@ static int git_failed(const struct proc_result *r, const char *what, const char 
 	bool login = strstr(words, "could not read Username") || strstr(words, "could not read Password") ||
 		     strstr(words, "Authentication failed");
 
-	return err_set(strcasestr(words, "no space left on device") ? -ENOSPC : -EIO, "cannot %s '%s': %s%s", what, shown,
-		       *words ? words : "git gave no reason",
+	return err_set(git_status(r), "cannot %s '%s': %s%s", what, shown,
+		       *words ? words : git_status(r) == -EFBIG ? "it is larger than git may take" : "git gave no reason",
 		       login ? "; the server wants a login: 'credentials_file:' of the tree ('tree add --credentials FILE') gives one" : "");
 }
 
@@ -281,7 +316,9 @@ int tree_fetch(const char *url, const char *credentials, const char *git_dir, co
 	if (e == 0)
 		e = mirror_note_seen(git_dir);
 	if (e == 0 && heads->n) {
-		e = mirror_make_room(git_dir, heads);
+		e = check_size(git_dir);
+		if (e == 0)
+			e = mirror_make_room(git_dir, heads);
 		if (e == 0)
 			e = fetch_heads(url, credentials, git_dir, heads, timeout_s);
 		if (e == 0)

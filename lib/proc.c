@@ -13,8 +13,16 @@
 #include <sys/wait.h>
 
 #define KILL_GRACE_S 5.0
+#define TIMEOUT_S 3600.0
+#define DRAIN_S 1.0             /* for what is left in the pipes of a child that has ended */
 
 extern char **environ;
+
+static volatile const int *cancel_flag;
+
+void proc_cancel_on(volatile const int *flag) { cancel_flag = flag; }
+
+bool proc_cancelled(void) { return cancel_flag && *cancel_flag; }
 
 int proc_status(int ws)
 {
@@ -137,6 +145,7 @@ static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int
 	for (const char *const *e2 = s->env_add; e2 && *e2; e2++)
 		putenv(xstrdup(*e2));
 	set_limit(RLIMIT_AS, s->limit_as); /* last: a sanitizer's own memory may be above it already */
+	set_limit(RLIMIT_DATA, s->limit_data);
 	set_limit(RLIMIT_FSIZE, s->limit_fsize);
 	set_limit(RLIMIT_NPROC, s->limit_nproc);
 	if (s->no_core) /* 0 would still start the program of core_pattern; 1 does not (core(5)) */
@@ -233,7 +242,9 @@ static void keep(struct buf *b, const char *p, size_t n, size_t max, bool *trunc
 static int pump(const struct proc_spec *s, pid_t pid, int pidfd, int in, int out, int err, struct proc_result *r)
 {
 	size_t max = s->max_output ? s->max_output : 16u << 20, sent = 0, len = s->input ? strlen(s->input) : 0;
-	usec_t start = mono_usec(), deadline = s->timeout_s > 0 ? start + (usec_t)(s->timeout_s * 1e6) : 0, kill_at = 0;
+	double limit = s->timeout_s > 0 ? s->timeout_s : TIMEOUT_S;
+	usec_t deadline = mono_usec() + (usec_t)(limit * 1e6), kill_at = 0, drain_until = 0;
+	volatile const int *cancel = s->cancel ? s->cancel : cancel_flag;
 	bool exited = false;
 	int result = 0;
 	char tmp[65536];
@@ -273,12 +284,15 @@ static int pump(const struct proc_spec *s, pid_t pid, int pidfd, int in, int out
 		else if (exited && !fds[0].revents && !fds[1].revents)
 			break; /* a grandchild holds the pipes open: it is not waited for */
 		now = mono_usec();
-		if (exited)
+		if (exited) { /* nor one that goes on writing */
+			drain_until = drain_until ? drain_until : now + (usec_t)(DRAIN_S * 1e6);
+			if (now > drain_until)
+				break;
 			continue;
-		if (!kill_at && ((deadline && now > deadline) || (s->cancel && *s->cancel))) {
-			result = s->cancel && *s->cancel ? err_set(-ECANCELED, "'%s' was stopped", s->argv[0])
-							 : err_set(-ETIMEDOUT, "'%s' took longer than %g s",
-								   s->argv[0], s->timeout_s);
+		}
+		if (!kill_at && (now > deadline || (cancel && *cancel))) {
+			result = cancel && *cancel ? err_set(-ECANCELED, "'%s' was stopped", s->argv[0])
+						   : err_set(-ETIMEDOUT, "'%s' took longer than %g s", s->argv[0], limit);
 			kill(-pid, SIGTERM);
 			kill_at = now + (usec_t)(KILL_GRACE_S * 1e6);
 		} else if (kill_at && now > kill_at) {

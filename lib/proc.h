@@ -21,14 +21,15 @@ struct proc_spec {
 	const char *cwd;
 	const char *input;           /* fed to stdin, or NULL for /dev/null */
 	const char *out_path;        /* stdout and stderr appended to this file, instead of being kept */
-	double timeout_s;            /* 0: none */
+	double timeout_s;            /* 0: an hour */
 	size_t max_output;           /* bytes kept of each stream; 0: 16 MiB; the rest is dropped and truncated is set */
 	uint64_t limit_as, limit_fsize, limit_nproc; /* rlimits, 0: as inherited */
+	uint64_t limit_data;         /* the same, of memory that is no file's: mapped packs and programs do not count */
 	bool no_core;                /* a crash leaves no core and starts no helper of the host */
 	const struct proc_ids *ids;  /* a user namespace of its own, or NULL */
 	const char *const *groups;   /* control group folders that the child enters, NULL-terminated, or NULL */
 	int pass_fd;                 /* > 0: the child has this descriptor as PROC_PASSED_FD */
-	volatile const int *cancel;  /* when it becomes non-zero the child is stopped; result -ECANCELED */
+	volatile const int *cancel;  /* non-zero: the child is stopped; result -ECANCELED. NULL: proc_cancel_on()'s */
 };
 
 /*
@@ -49,6 +50,10 @@ struct proc_result {
 };
 
 int proc_run(const struct proc_spec *spec, struct proc_result *ret);
+/* The flag that a signal sets in this program: stops every proc_run() that has no flag of its own, and whatever asks
+ * proc_cancelled(). */
+void proc_cancel_on(volatile const int *flag);
+bool proc_cancelled(void);
 void proc_result_release(struct proc_result *r);
 /* Runs argv, wants exit status 0. The message of a failure holds the command and its last line of stderr. ret_out
  * (may be NULL) gets stdout. */

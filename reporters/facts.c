@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reporters/facts.h"
-#include "lib/proc.h"
+#include "lib/git.h"
 #include <ctype.h>
 #include <json-c/json.h>
 
@@ -185,10 +185,9 @@ static void load_series(struct store *s, const char *git_dir, struct facts *f)
 	tree_range_release(&range);
 	commits = xasprintf("%s..%s", p.base, f->bad);
 	/* -k keeps subjects as they are: the same commits come of it */
-	if (proc_run(&(struct proc_spec){.argv = ARGV("git", "--git-dir", git_dir, "format-patch", "-k", "--stdout", "--no-signature",
-						       "--no-ext-diff", "--no-textconv", "--binary", "--full-index", "--end-of-options",
-						       commits), .timeout_s = 60, .env_clear = true,
-					 .env_add = ARGV("GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")}, &r) >= 0 &&
+	if (git_exec(&(struct git_spec){.git_dir = git_dir,
+					.args = ARGV("format-patch", "-k", "--stdout", "--no-signature", "--no-ext-diff", "--no-textconv",
+						     "--binary", "--full-index", "--end-of-options", commits)}, &r) >= 0 &&
 	    !r.status && !r.truncated)
 		buf_add(&f->mbox, buf_str(&r.out), r.out.len);
 }
