@@ -88,7 +88,7 @@ static int ask_point(struct engine *e, const struct db_tree *tree, const struct 
 
 	if (r == -EWOULDBLOCK) /* the mirror is being fetched: next time */
 		return 1;
-	if (r == -ENOTSUP) {
+	if (r == -ENOTSUP || tree_fault(r)) {
 		store_event(e->store, 0, 0, 0, "%s/%s: %s", tree->name, b->name, err_msg());
 		return 0;
 	}

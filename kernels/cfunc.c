@@ -9,15 +9,20 @@ struct lexer {
 	const char *s;
 	size_t len, at, line_start;
 	uint32_t line;
+	bool dirty;             /* something but blanks stood on this line */
 };
 
 static char peek(const struct lexer *l, size_t ahead) { return l->at + ahead < l->len ? l->s[l->at + ahead] : 0; }
 
 static void step(struct lexer *l)
 {
-	if (l->s[l->at++] == '\n') {
+	char c = l->s[l->at++];
+
+	l->dirty = l->dirty || (c != ' ' && c != '\t');
+	if (c == '\n') {
 		l->line++;
 		l->line_start = l->at;
+		l->dirty = false;
 	}
 }
 
@@ -55,14 +60,6 @@ static void skip_directive(struct lexer *l)
 	}
 }
 
-static bool only_blanks_before(const struct lexer *l)
-{
-	for (size_t i = l->line_start; i < l->at; i++)
-		if (l->s[i] != ' ' && l->s[i] != '\t')
-			return false;
-	return true;
-}
-
 static bool ident_char(char c) { return isalnum((unsigned char)c) || c == '_'; }
 
 /* The next token's first character with l at its beginning; 0 at the end. Blanks, comments, literals and directives are
@@ -80,7 +77,7 @@ static char next_token(struct lexer *l)
 			skip_comment(l, block);
 		} else if (c == '"' || c == '\'') {
 			skip_literal(l, c);
-		} else if (c == '#' && only_blanks_before(l)) {
+		} else if (c == '#' && !l->dirty) {
 			skip_directive(l);
 		} else if (isspace((unsigned char)c) || !c) {
 			step(l);
@@ -227,7 +224,7 @@ void cfuncs_find(const char *text, size_t len, struct cfuncs *ret)
 	struct head h = {0};
 	char c;
 
-	while ((c = next_token(&l))) {
+	while (out.n < CFUNCS_MAX && (c = next_token(&l))) {
 		if (c == '{') {
 			char *name = h.any ? name_of(&h) : NULL;
 			struct cfunc f = {.name = name, .first = h.first, .last = l.line, .is_static = h.is_static,
@@ -262,10 +259,17 @@ void cfuncs_release(struct cfuncs *f)
 
 const struct cfunc *cfuncs_at(const struct cfuncs *f, uint32_t line)
 {
-	for (size_t i = 0; i < f->n; i++)
-		if (line >= f->v[i].first && line <= f->v[i].last)
-			return &f->v[i];
-	return NULL;
+	size_t lo = 0, hi = f->n;
+
+	while (lo < hi) {
+		size_t mid = (lo + hi) / 2;
+
+		if (f->v[mid].last < line)
+			lo = mid + 1;
+		else
+			hi = mid;
+	}
+	return lo < f->n && f->v[lo].first <= line ? &f->v[lo] : NULL;
 }
 
 bool cfunc_calls(const struct cfunc *f, const char *text, const char *name)

@@ -5,11 +5,11 @@
  */
 #include "kernels/patches.h"
 #include "kernels/tree-priv.h"
-#include "lib/proc.h"
+#include "lib/git.h"
 
-#define STEP_TIMEOUT_S 300.0
-#define MEMORY_MAX (8ULL << 30) /* of a git process; a kernel's packs are mapped */
-#define FILE_MAX_BYTES (1ULL << 30)
+#define STEP_TIMEOUT_S 120.0
+#define ALL_TIMEOUT_S 600.0
+#define MESSAGE_MAX (256u << 10) /* the mail's text; a commit must stay one that is read */
 
 struct apply {
 	const char *git_dir, *base;
@@ -19,6 +19,7 @@ struct apply {
 	char *head;                     /* the last commit made */
 	int mails;
 	size_t patches;
+	usec_t deadline;                /* of all steps together */
 };
 
 static void apply_release(struct apply *a)
@@ -40,22 +41,21 @@ static int git(const struct apply *a, const char *const *args, const char *input
 	       struct proc_result *ret)
 {
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
+	usec_t now = mono_usec();
 
-	strv_addv(&argv, ARGV("git", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.packedGitLimit=2g",
-			      "-c", "i18n.commitEncoding=UTF-8"));
+	if (now >= a->deadline)
+		return err_set(-ENOTSUP, "patch series '%s' takes longer than %g s to apply", a->s->name, ALL_TIMEOUT_S);
+	strv_addv(&argv, ARGV("-c", "i18n.commitEncoding=UTF-8"));
 	strv_addv(&argv, args);
-	strv_addf(&env, "GIT_DIR=%s", a->git_dir);
 	strv_addf(&env, "GIT_INDEX_FILE=%s/index", a->dir);
 	strv_addf(&env, "HOME=%s", a->dir);
 	strv_addf(&env, "GIT_COMMITTER_DATE=%s", a->date);
-	strv_addv(&env, ARGV("GIT_COMMITTER_NAME=" PATCH_COMMITTER_NAME, "GIT_COMMITTER_EMAIL=" PATCH_COMMITTER_MAIL,
-			     "GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1", "LC_ALL=C.UTF-8",
-			     "LANGUAGE=C", "TZ=UTC", "GIT_TERMINAL_PROMPT=0"));
+	strv_addv(&env, ARGV("GIT_COMMITTER_NAME=" PATCH_COMMITTER_NAME, "GIT_COMMITTER_EMAIL=" PATCH_COMMITTER_MAIL, "TZ=UTC"));
 	if (env_more)
 		strv_addv(&env, (const char *const *)env_more->v);
-	return proc_run(&(struct proc_spec){.argv = (const char *const *)argv.v, .env_add = (const char *const *)env.v,
-					    .env_clear = true, .cwd = a->dir, .input = input, .max_output = 128u << 20,
-					    .timeout_s = STEP_TIMEOUT_S, .limit_as = MEMORY_MAX, .limit_fsize = FILE_MAX_BYTES}, ret);
+	return git_exec(&(struct git_spec){.args = (const char *const *)argv.v, .env_add = (const char *const *)env.v,
+					   .git_dir = a->git_dir, .cwd = a->dir, .input = input, .max_output = 128u << 20,
+					   .timeout_s = MIN(STEP_TIMEOUT_S, (a->deadline - now) / 1e6)}, ret);
 }
 
 /* The first lines that say why. */
@@ -82,7 +82,7 @@ static int git_failed(const struct proc_result *r, const char *what)
 {
 	_cleanup_free_ char *words = git_words(r);
 
-	return err_set(strcasestr(words, "no space left on device") ? -ENOSPC : -EIO, "cannot %s: %s", what, words);
+	return err_set(git_status(r), "cannot %s: %s", what, words);
 }
 
 /* One line of output, an object id. */
@@ -175,6 +175,8 @@ static int mailinfo(const struct apply *a, struct mail *m, bool keep)
 		e = fs_read(patch, 0, &m->patch);
 	if (e >= 0 && m->body.len && memchr(m->body.s, 0, m->body.len))
 		e = refuse(a, m, "has a NUL byte in its text");
+	if (e >= 0 && m->body.len + strlen(m->subject ? m->subject : "") > MESSAGE_MAX)
+		e = refuse(a, m, "has a text of more than 256 KiB");
 	return e;
 }
 
@@ -374,6 +376,12 @@ static int make(const char *git_dir, const char *base, const struct patches *s, 
 
 	if (r < 0)
 		return r;
+	r = tree_check(git_dir, base);
+	if (r < 0) {
+		commit_info_release(&info);
+		return r;
+	}
+	a.deadline = mono_usec() + (usec_t)(ALL_TIMEOUT_S * USEC_PER_SEC);
 	a.date = xasprintf("@%" PRId64 " +0000", info.time);
 	commit_info_release(&info);
 	/* a folder of this process: a git whose parent was killed may still be dying in the old one */

@@ -3,6 +3,10 @@
 #include "kernels/touched.h"
 #include "kernels/tree-priv.h"
 
+#define SOURCE_MAX (16u << 20)  /* bytes of a file; larger ones are taken for binary */
+#define PATHS_MAX 200000        /* two releases of the kernel with years between them */
+#define WORK_MAX (2ull << 30)   /* bytes of source that are read in search of callers, and steps of looking up */
+
 static inline void cleanup_diff(git_diff **p) { git_diff_free(*p); }
 
 void touched_release(struct touched *t)
@@ -35,6 +39,8 @@ void touched_release(struct touched *t)
 struct side { git_blob *blob; struct cfuncs f; };
 struct walk {
 	git_repository *repo;
+	git_odb *odb;
+	size_t work;
 	struct touched out;
 	char *file;             /* current one, NULL: none, or no C */
 	struct side side[2];    /* before, after */
@@ -57,20 +63,38 @@ static void file_end(struct walk *w)
 
 static bool is_c(const char *path) { return path && (endswith(path, ".c") || endswith(path, ".h")); }
 
+/* 1: too large. */
 static int load_side(struct walk *w, const git_diff_file *f, struct side *ret)
 {
+	git_object_t type;
+	size_t size;
+
 	if (git_oid_is_zero(&f->id))
 		return 0;
+	if (git_odb_read_header(&size, &type, w->odb, &f->id) < 0)
+		return -1;
+	if (size > SOURCE_MAX)
+		return 1;
 	if (git_blob_lookup(&ret->blob, w->repo, &f->id) < 0)
 		return -1;
 	cfuncs_find(git_blob_rawcontent(ret->blob), (size_t)git_blob_rawsize(ret->blob), &ret->f);
+	w->out.cut = w->out.cut || ret->f.n == CFUNCS_MAX;
 	return 0;
+}
+
+/* False where it has become too much: the rest is not looked at. */
+static bool work(struct walk *w, size_t steps)
+{
+	w->work += steps;
+	w->out.cut = w->out.cut || w->work > WORK_MAX;
+	return w->work <= WORK_MAX;
 }
 
 static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 {
 	struct walk *w = arg;
 	const char *path = d->new_file.path ? d->new_file.path : d->old_file.path;
+	int r;
 
 	file_end(w);
 	if (!is_c(path)) {
@@ -81,12 +105,19 @@ static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 	}
 	if (!tree_path_matters(path)) /* another architecture's, tests and tools */
 		return 0;
-	if (w->out.n >= TOUCHED_MAX) {
+	if (w->out.n >= TOUCHED_MAX || !work(w, 0)) {
 		w->out.cut = true;
 		return 0;
 	}
 	w->file = xstrdup(path);
-	return load_side(w, &d->old_file, &w->side[0]) < 0 || load_side(w, &d->new_file, &w->side[1]) < 0 ? -1 : 0;
+	r = load_side(w, &d->old_file, &w->side[0]);
+	if (r == 0)
+		r = load_side(w, &d->new_file, &w->side[1]);
+	if (r > 0) {
+		w->out.cut = true;
+		file_end(w);
+	}
+	return MIN(r, 0);
 }
 
 /* The file's own entry, with its functions as they are after the change, or before it where the file has gone. */
@@ -128,12 +159,12 @@ static void note_callers(struct walk *w, struct touched_file *in, const struct s
 	const struct side *s = newest(w);
 
 	for (size_t i = 0; i < names->n; i++) {
-		size_t at = place_of(in, names->v[i]);
+		size_t at = work(w, in->functions.n) ? place_of(in, names->v[i]) : in->functions.n;
 
 		if (at == in->functions.n || in->noted[at])
 			continue;
 		in->noted[at] = true;
-		for (size_t k = 0; k < s->f.n; k++)
+		for (size_t k = 0; k < s->f.n && work(w, s->f.v[k].body_len + 1); k++)
 			if (k != at && cfunc_calls(&s->f.v[k], text_of(s), names->v[i]))
 				strv_add(&in->callers[at], s->f.v[k].name);
 		if (depth > 1)
@@ -160,7 +191,7 @@ static struct touched_fn *add_function(struct walk *w, const struct side *s, con
 	t.in = in = this_file(w);
 	t.file = in->path;
 	/* callers as they are after the commit, or before it where the function has gone */
-	for (size_t i = 0; i < s->f.n; i++)
+	for (size_t i = 0; i < s->f.n && work(w, s->f.v[i].body_len + 1); i++)
 		if (!streq(s->f.v[i].name, f->name) && cfunc_calls(&s->f.v[i], text_of(s), f->name))
 			strv_add(&t.callers, s->f.v[i].name);
 	note_callers(w, in, &t.callers, INLINE_DEPTH);
@@ -224,7 +255,8 @@ static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unu
 	int number = added ? line->new_lineno : line->old_lineno;
 	const struct cfunc *f, *after;
 
-	if (!w->file || number <= 0 || (!added && line->origin != GIT_DIFF_LINE_DELETION) || blank(line->content, line->content_len))
+	if (!w->file || number <= 0 || (!added && line->origin != GIT_DIFF_LINE_DELETION) || blank(line->content, line->content_len) ||
+	    !work(w, s->f.n + w->out.n))
 		return 0;
 	f = cfuncs_at(&s->f, (uint32_t)number);
 	after = f && !added ? same_function(&w->side[1], f->name) : NULL;
@@ -237,6 +269,11 @@ static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unu
 		changed_outside(w, line);
 	}
 	return 0;
+}
+
+static int count_path(const char *path _unused_, void *arg)
+{
+	return ++*(size_t *)arg > PATHS_MAX ? err_set(-EFBIG, "more than %d files differ", PATHS_MAX) : 0;
 }
 
 int touched_functions(const char *git_dir, const char *commit, struct touched *ret)
@@ -252,7 +289,8 @@ int touched_between(const char *git_dir, const char *base, const char *head, str
 	_cleanup_(cleanup_diff) git_diff *diff = NULL;
 	git_diff_options o = GIT_DIFF_OPTIONS_INIT;
 	struct walk w = {0};
-	int r = repo_open(git_dir, &repo);
+	size_t paths = 0;
+	int r = repo_open(git_dir, &repo), walked;
 
 	if (r >= 0)
 		r = repo_commit(repo, head, &c);
@@ -262,17 +300,23 @@ int touched_between(const char *git_dir, const char *base, const char *head, str
 		return r;
 	o.context_lines = 0;
 	o.interhunk_lines = 0;
+	o.max_size = SOURCE_MAX;
 	w.repo = repo;
 	r = git_commit_tree(&b, c);
 	if (r >= 0 && !parent && git_commit_parentcount(c))
 		r = git_commit_parent(&parent, c, 0);
 	if (r >= 0 && parent)
 		r = git_commit_tree(&a, parent);
+	if (r >= 0 && (walked = tree_diff_walk(repo, a, b, count_path, &paths)) < 0)
+		return walked; /* git's own diff knows no limits */
 	if (r >= 0)
 		r = git_diff_tree_to_tree(&diff, repo, a, b, &o);
 	if (r >= 0)
+		r = git_repository_odb(&w.odb, repo);
+	if (r >= 0)
 		r = git_diff_foreach(diff, on_file, NULL, NULL, on_line, &w);
 	file_end(&w);
+	git_odb_free(w.odb);
 	if (r < 0) {
 		touched_release(&w.out);
 		return repo_err(r, "cannot read what %.12s changes", head);

@@ -15,12 +15,25 @@ static inline void cleanup_object(git_object **p) { git_object_free(*p); }
 static inline void cleanup_ref(git_reference **p) { git_reference_free(*p); }
 static inline void cleanup_walk(git_revwalk **p) { git_revwalk_free(*p); }
 
+/* tree-limits.c: libgit2 with bounded memory; a repository that gives out no object over its size (-EFBIG) and none after a
+ * deadline or a cancel; why the last call of this thread failed (0: not by a limit). */
+#define TREE_FILE_MAX (64u << 20)
+void tree_limits_start(void);
+int tree_limits_guard(git_repository *repo);
+int tree_limit_hit(const char **ret_why);
+
 /* Opens a bare repository (or a .git folder) without looking at who owns it or at folders above. */
 int repo_open(const char *git_dir, git_repository **ret);
 /* libgit2's code -> negative errno, with a message made of ours and its own. */
 int repo_err(int code, const char *fmt, ...) _printf_(2, 3);
 int repo_commit(git_repository *repo, const char *oid, git_commit **ret);
 bool tree_ref_valid(const char *ref);
+
+/* How many paths and folders one look at a commit's files may meet, how deep they lie, and how long they are: -EFBIG. */
+#define TREE_PATHS_MAX 4000000
+#define TREE_FOLDERS_MAX 100000
+#define TREE_DEPTH_MAX 100
+#define TREE_PATH_MAX 4095
 
 /* Can a change of that file change an x86 kernel? */
 bool tree_path_matters(const char *path);

@@ -2,6 +2,8 @@
 /* The commits between two as a graph, and which of them cannot change an x86 kernel. */
 #include "kernels/tree-priv.h"
 
+#define JUDGE_S 60
+
 void tree_range_release(struct tree_range *r)
 {
 	for (uint32_t i = 0; i < r->dag.n; i++) {
@@ -77,9 +79,16 @@ static int why_skip(git_repository *repo, git_commit *c, bool kernel, char **ret
 	}
 	if (!kernel)
 		return 0;
-	if (git_commit_tree(&a, parent) < 0 || git_commit_tree(&b, c) < 0)
-		return repo_err(-1, "cannot read the files of '%s'", git_oid_tostr_s(git_commit_id(c)));
+	r = git_commit_tree(&a, parent);
+	if (r == 0)
+		r = git_commit_tree(&b, c);
+	if (r < 0) {
+		r = repo_err(r, "cannot read the files of '%s'", git_oid_tostr_s(git_commit_id(c)));
+		return tree_fault(r) ? 0 : r;
+	}
 	r = tree_diff_walk(repo, a, b, judge_path, &v);
+	if (tree_fault(r)) /* such a commit can matter; what unpacks it will say what is wrong with it */
+		return 0;
 	if (r < 0)
 		return r;
 	if (v.classes & 1u << P_MATTERS || !v.paths)
@@ -141,7 +150,8 @@ static void oid_map_release(struct oid_map *m)
 	free(m->node);
 }
 
-struct walk { git_repository *repo; git_oid *id; size_t n, cap; bool kernel; struct oid_map map; struct dag_builder b; };
+struct walk { git_repository *repo; git_oid *id; size_t n, cap; bool kernel; usec_t judge_until; struct oid_map map;
+	      struct dag_builder b; };
 
 static void walk_release(struct walk *w)
 {
@@ -192,7 +202,8 @@ static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 			parent[n++] = node;
 	}
 	r = dag_add(&w->b, parent, n);
-	return r < 0 ? r : why_skip(w->repo, c, w->kernel, ret_why);
+	/* where the commits make that slow, the rest of them is taken for one that matters */
+	return r < 0 || mono_usec() > w->judge_until ? r : why_skip(w->repo, c, w->kernel, ret_why);
 }
 
 int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret)
@@ -206,6 +217,7 @@ int tree_range(const char *git_dir, const char *base, const char *head, size_t m
 	    (r = collect(&w, git_commit_id(cb), git_commit_id(ch), max)) < 0)
 		return r;
 	w.kernel = looks_like_kernel(ch);
+	w.judge_until = mono_usec() + JUDGE_S * USEC_PER_SEC;
 	oid_map_make(&w.map, w.id, w.n);
 	out.oid = xcalloc(w.n + 1, sizeof(*out.oid));
 	out.why = xcalloc(w.n + 1, sizeof(*out.why));

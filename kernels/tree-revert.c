@@ -39,8 +39,12 @@ int tree_revert(const char *git_dir, const char *bad_oid, const char *tip_oid, c
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	_cleanup_(cleanup_gcommit) git_commit *bad = NULL, *tip = NULL;
 	_cleanup_(cleanup_index) git_index *index = NULL;
-	int r = repo_open(git_dir, &repo);
+	int r = tree_check(git_dir, bad_oid); /* a merge has all files in memory */
 
+	if (r == 0)
+		r = tree_check(git_dir, tip_oid);
+	if (r == 0)
+		r = repo_open(git_dir, &repo);
 	if (r == 0)
 		r = repo_commit(repo, bad_oid, &bad);
 	if (r == 0)

@@ -4,38 +4,55 @@
 
 #include <pthread.h>
 
-#define FILE_MAX (64u << 20)
-#define DEPTH_MAX 200
+#define CHANGED_MAX (64u << 20) /* bytes of a list of changed paths */
+#define SUBJECT_MAX 1000
+#define IDENT_MAX 320
 
 static void git_start(void)
 {
-	git_libgit2_init();
+	tree_limits_start();
 	/* mirrors may belong to the daemon's user while root looks at them */
 	git_libgit2_opts(GIT_OPT_SET_OWNER_VALIDATION, 0);
+}
+
+static bool malformed(int code, const git_error *e)
+{
+	return code == GIT_ERROR && e && (e->klass == GIT_ERROR_TREE || e->klass == GIT_ERROR_OBJECT ||
+					  (e->message && startswith(e->message, "failed to parse")));
 }
 
 int repo_err(int code, const char *fmt, ...)
 {
 	const git_error *e = git_error_last();
-	_cleanup_free_ char *what = NULL, *why = term_safe(e && e->message ? e->message : "no details");
+	const char *limit;
+	int hit = tree_limit_hit(&limit);
+	_cleanup_free_ char *what = NULL, *why = term_safe(hit ? limit : e && e->message ? e->message : "no details");
 	va_list ap;
 
 	va_start(ap, fmt);
 	if (vasprintf(&what, fmt, ap) < 0)
 		abort();
 	va_end(ap);
-	return err_set(code == GIT_ENOTFOUND ? -ENOENT : code == GIT_EAMBIGUOUS ? -ENOTUNIQ :
+	return err_set(hit ? hit : malformed(code, e) ? -EBADMSG : code == GIT_ENOTFOUND ? -ENOENT : code == GIT_EAMBIGUOUS ? -ENOTUNIQ :
 		       code == GIT_EINVALIDSPEC ? -EINVAL : -EIO, "%s: %s", what, why);
 }
 
 int repo_open(const char *git_dir, git_repository **ret)
 {
 	static pthread_once_t once = PTHREAD_ONCE_INIT;
+	git_repository *repo = NULL;
 	int r;
 
 	pthread_once(&once, git_start);
-	r = git_repository_open_ext(ret, git_dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
-	return r < 0 ? repo_err(r, "cannot open git folder '%s'", git_dir) : 0;
+	r = git_repository_open_ext(&repo, git_dir, GIT_REPOSITORY_OPEN_NO_SEARCH, NULL);
+	if (r == 0)
+		r = tree_limits_guard(repo);
+	if (r < 0) {
+		git_repository_free(repo);
+		return repo_err(r, "cannot open git folder '%s'", git_dir);
+	}
+	*ret = repo;
+	return 0;
 }
 
 bool tree_ref_valid(const char *ref)
@@ -124,6 +141,17 @@ void commit_info_release(struct commit_info *c)
 	*c = (struct commit_info){0};
 }
 
+/* At most so many bytes of a text, whole characters. */
+static char *cut(const char *s, size_t max)
+{
+	size_t n = s ? strlen(s) : 0;
+
+	if (n > max)
+		for (n = max; n && (s[n] & 0xc0) == 0x80; n--)
+			;
+	return xstrndup(s ? s : "", n);
+}
+
 int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret)
 {
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
@@ -140,12 +168,12 @@ int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret)
 		return err_set(-EIO, "commit '%s' has no author or committer", oid);
 	i.oid = xstrdup(git_oid_tostr_s(git_commit_id(c)));
 	i.tree_oid = xstrdup(git_oid_tostr_s(git_commit_tree_id(c)));
-	i.subject = xstrdup(git_commit_summary(c) ? git_commit_summary(c) : "");
+	i.subject = cut(git_commit_summary(c), SUBJECT_MAX);
 	i.message = xstrdup(git_commit_message(c) ? git_commit_message(c) : "");
-	i.author_name = xstrdup(author->name);
-	i.author_mail = xstrdup(author->email);
-	i.committer_name = xstrdup(committer->name);
-	i.committer_mail = xstrdup(committer->email);
+	i.author_name = cut(author->name, IDENT_MAX);
+	i.author_mail = xstrdup(strlen(author->email) <= IDENT_MAX ? author->email : "");
+	i.committer_name = cut(committer->name, IDENT_MAX);
+	i.committer_mail = xstrdup(strlen(committer->email) <= IDENT_MAX ? committer->email : "");
 	i.time = git_commit_time(c);
 	i.n_parents = git_commit_parentcount(c);
 	i.parents = xcalloc(i.n_parents, sizeof(*i.parents));
@@ -155,7 +183,8 @@ int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret)
 	return 0;
 }
 
-struct diff_walk { git_repository *repo; tree_diff_cb cb; void *arg; struct buf path; int depth; };
+struct diff_walk { git_repository *repo; tree_diff_cb cb; void *arg; struct buf path; int depth;
+		   size_t paths, folders; };
 
 static int diff_trees(struct diff_walk *w, const git_tree *a, const git_tree *b);
 
@@ -170,7 +199,11 @@ static int diff_entry(struct diff_walk *w, const git_tree_entry *a, const git_tr
 	if (a && b && git_oid_equal(git_tree_entry_id(a), git_tree_entry_id(b)) &&
 	    git_tree_entry_filemode_raw(a) == git_tree_entry_filemode_raw(b))
 		return 0;
+	if (++w->paths > TREE_PATHS_MAX)
+		return err_set(-EFBIG, "more than %d paths", TREE_PATHS_MAX);
 	buf_adds(&w->path, git_tree_entry_name(a ? a : b));
+	if (w->path.len > TREE_PATH_MAX)
+		return err_set(-EFBIG, "a path of more than %d bytes", TREE_PATH_MAX);
 	for (int i = 0; r == 0 && i < 2; i++) {
 		if (entry[i] && git_tree_entry_type(entry[i]) == GIT_OBJECT_TREE)
 			r = git_tree_lookup(&sub[i], w->repo, git_tree_entry_id(entry[i]));
@@ -203,8 +236,10 @@ static int diff_trees(struct diff_walk *w, const git_tree *a, const git_tree *b)
 	size_t na = a ? git_tree_entrycount(a) : 0, nb = b ? git_tree_entrycount(b) : 0, i = 0, j = 0;
 	int r = 0;
 
-	if (++w->depth > DEPTH_MAX)
-		r = err_set(-ELOOP, "folders lie more than %d deep", DEPTH_MAX);
+	if (++w->depth > TREE_DEPTH_MAX)
+		r = err_set(-EFBIG, "folders lie more than %d deep", TREE_DEPTH_MAX);
+	if (++w->folders > TREE_FOLDERS_MAX)
+		r = err_set(-EFBIG, "more than %d folders", TREE_FOLDERS_MAX);
 	while (r == 0 && (i < na || j < nb)) {
 		const git_tree_entry *ea = i < na ? git_tree_entry_byindex(a, i) : NULL;
 		const git_tree_entry *eb = j < nb ? git_tree_entry_byindex(b, j) : NULL;
@@ -250,9 +285,16 @@ int tree_diff_commits(const char *git_dir, const char *a, const char *b, tree_di
 	return tree_diff_walk(repo, ta, tb, cb, arg);
 }
 
+struct changed { struct strv paths; size_t bytes; };
+
 static int add_path(const char *path, void *arg)
 {
-	strv_add(arg, path);
+	struct changed *c = arg;
+
+	c->bytes += strlen(path) + 1;
+	if (c->bytes > CHANGED_MAX)
+		return err_set(-EFBIG, "the names of the changed files have more than %u bytes", CHANGED_MAX);
+	strv_add(&c->paths, path);
 	return 0;
 }
 
@@ -261,7 +303,7 @@ int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret)
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	_cleanup_(cleanup_gcommit) git_commit *c = NULL, *parent = NULL;
 	_cleanup_(cleanup_gtree) git_tree *a = NULL, *b = NULL;
-	_cleanup_strv_ struct strv paths = {0};
+	struct changed changed = {0};
 	int r = repo_open(git_dir, &repo);
 
 	if (r < 0 || (r = repo_commit(repo, oid, &c)) < 0)
@@ -274,11 +316,11 @@ int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret)
 	}
 	if (r < 0)
 		return repo_err(r, "cannot read the files of '%s'", oid);
-	r = tree_diff_walk(repo, a, b, add_path, &paths);
-	if (r == 0)
-		for (size_t i = 0; i < paths.n; i++)
-			strv_add(ret, paths.v[i]);
-	return r;
+	r = tree_diff_walk(repo, a, b, add_path, &changed);
+	for (size_t i = 0; r == 0 && i < changed.paths.n; i++)
+		strv_add(ret, changed.paths.v[i]);
+	strv_release(&changed.paths);
+	return r < 0 ? err_prefix(r, "commit %.12s", oid) : 0;
 }
 
 int tree_file_at(const char *git_dir, const char *oid, const char *path, struct buf *ret)
@@ -298,8 +340,6 @@ int tree_file_at(const char *git_dir, const char *oid, const char *path, struct 
 		r = git_blob_lookup(&blob, repo, git_tree_entry_id(e));
 	if (r < 0)
 		r = repo_err(r, "no file '%s' at '%.12s'", path, oid);
-	else if (git_blob_rawsize(blob) > FILE_MAX)
-		r = err_set(-EFBIG, "'%s' at '%.12s' is larger than %u bytes", path, oid, FILE_MAX);
 	else
 		buf_add(ret, git_blob_rawcontent(blob), git_blob_rawsize(blob));
 	git_blob_free(blob);
@@ -358,7 +398,12 @@ int mirror_note_heads(const char *git_dir, const struct tree_refs *heads)
 	for (size_t i = 0; r == 0 && i < heads->n; i++) {
 		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 
-		if (repo_commit(repo, heads->v[i].oid, &c) < 0)
+		r = repo_commit(repo, heads->v[i].oid, &c);
+		if (tree_fault(r)) { /* that one branch is not for us; the others are */
+			r = 0;
+			continue;
+		}
+		if (r < 0)
 			r = err_set(-EAGAIN, "branch '%s' was moved away from '%.12s' while it was fetched; try again",
 				    heads->v[i].branch, heads->v[i].oid);
 		else
@@ -392,4 +437,23 @@ int mirror_make_room(const char *git_dir, const struct tree_refs *heads)
 	int r = repo_open(git_dir, &repo);
 
 	return r < 0 ? r : each_head(repo, drop_if_in_the_way, heads);
+}
+
+static int count_path(const char *path _unused_, void *arg)
+{
+	return ++*(size_t *)arg > TREE_FILES_MAX ? err_set(-EFBIG, "more than %d files", TREE_FILES_MAX) : 0;
+}
+
+int tree_check(const char *git_dir, const char *oid)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gtree) git_tree *t = NULL;
+	size_t n = 0;
+	int r = repo_open(git_dir, &repo);
+
+	if (r == 0)
+		r = commit_tree(repo, oid, &t);
+	if (r == 0)
+		r = tree_diff_walk(repo, NULL, t, count_path, &n);
+	return tree_fault(r) ? err_prefix(r, "commit %.12s is no kernel's", oid) : r;
 }

@@ -4,6 +4,9 @@
  *
  * Every head ever seen stays reachable in the mirror under refs/kperfbot/seen/<oid>, so that a force push or a deleted
  * branch never takes away a commit that results or a running bisection need.
+ *
+ * The objects are a stranger's. Reading gives -EFBIG where one of them, or all that a commit has, is larger, deeper or longer
+ * than any kernel's, -ETIMEDOUT after two minutes, -ECANCELED at proc_cancel_on()'s flag; libgit2 never holds more than 1 GiB.
  */
 #ifndef KPB_KERNELS_TREE_H
 #define KPB_KERNELS_TREE_H
@@ -37,6 +40,13 @@ int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret);
 /* Makes a commit in the mirror that undoes bad on top of tip (merges: against their first parent); the same two give the
  * same id. -ENOTSUP where that conflicts. */
 int tree_revert(const char *git_dir, const char *bad, const char *tip, char **ret_oid);
+/* True for an error that is the commit's own doing, whoever reads it and however often: over a limit (-EFBIG) or malformed
+ * (-EBADMSG). */
+bool tree_fault(int error);
+/* Does the commit have files that a kernel could have? Before anything unpacks them: -EFBIG for more than a million, or too
+ * deep or long ones; -EBADMSG. */
+#define TREE_FILES_MAX 1000000
+int tree_check(const char *git_dir, const char *oid);
 /* Content of a file at a commit; -ENOENT where there is none. */
 int tree_file_at(const char *git_dir, const char *oid, const char *path, struct buf *ret);
 
