@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * maintainers.h - who looks after a file, by the kernel's MAINTAINERS file (its own head describes the format; the rules
- * for F: and X: are those of scripts/get_maintainer.pl). Pure text, made for files of any content.
+ * for F:, X:, N: and K: are those of scripts/get_maintainer.pl). Pure text, made for files of any content: a pattern that takes
+ * too much of time or memory is passed over, and after MAINTAINERS_S seconds the rest of the file.
  */
 #ifndef KPB_REPORTERS_MAINTAINERS_H
 #define KPB_REPORTERS_MAINTAINERS_H
 #include "lib/buf.h"
+
+#define MAINTAINERS_S 10
 
 enum maintainer_role { MAINTAINER_M, MAINTAINER_R, MAINTAINER_L };
 struct maintainer {
@@ -14,7 +17,10 @@ struct maintainer {
 	char *section;          /* "NETWORKING [GENERAL]" */
 	int depth;              /* how closely the section's pattern fits: its number of '/' + 1; 0 for K: */
 };
-struct maintainers { struct maintainer *v; size_t n, cap; };
+struct maintainers {
+	struct maintainer *v; size_t n, cap;
+	char *left_out;         /* why somebody may be missing: a pattern over its limits, or all of them; NULL: nobody is */
+};
 void maintainers_release(struct maintainers *m);
 
 /* Everybody for these paths, each address once (with its strongest role), closest sections first, M before R before L

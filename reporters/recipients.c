@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reporters/recipients.h"
 #include "kernels/patches.h"
-#include "lib/proc.h"
+#include "lib/git.h"
 #include "reporters/mail.h"
 #include "reporters/maintainers.h"
 #include <json-c/json.h>
@@ -18,6 +18,7 @@ void recipients_release(struct recipients *r)
 		free(r->v[i].reason);
 	}
 	free(r->v);
+	free(r->left_out);
 	*r = (struct recipients){0};
 }
 
@@ -45,13 +46,13 @@ static void add_text(struct recipients *r, const char *text, const char *reason)
 static char *changed_lines(const char *git_dir, const struct facts *f)
 {
 	const char *parent = f->bad_info.n_parents ? f->bad_info.parents[0] : NULL;
-	struct proc_spec p = {.argv = ARGV("git", "--git-dir", git_dir, "diff-tree", "-p", "-U0", "--no-color", "--no-ext-diff",
-					   "--no-textconv", parent, f->bad),
-			      .timeout_s = 60, .max_output = MAX_PATCH};
+	struct git_spec g = {.git_dir = git_dir, .max_output = MAX_PATCH,
+			     .args = ARGV("diff-tree", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-textconv", "--end-of-options",
+					  parent, f->bad)};
 	_cleanup_(proc_result_release) struct proc_result res = {0};
 	struct buf out = {0};
 
-	if (!parent || proc_run(&p, &res) < 0 || res.status)
+	if (!parent || git_exec(&g, &res) < 0 || res.status)
 		return NULL;
 	for (const char *s = buf_str(&res.out), *nl; *s; s = nl + (*nl != 0)) {
 		nl = s + strcspn(s, "\n");
@@ -70,11 +71,21 @@ static void add_maintainers(struct recipients *r, const struct facts *f, const c
 	_cleanup_strv_ struct strv paths = {0};
 	_cleanup_(maintainers_release) struct maintainers m = {0};
 	_cleanup_free_ char *changed = NULL;
+	int e;
 
-	if (tree_file_at(git_dir, f->bad, "MAINTAINERS", &text) < 0 || tree_changed_paths(git_dir, f->bad, &paths) < 0)
+	e = tree_file_at(git_dir, f->bad, "MAINTAINERS", &text);
+	if (e == -ENOENT)
+		return; /* a tree without */
+	if (e >= 0)
+		e = tree_changed_paths(git_dir, f->bad, &paths);
+	if (e < 0) {
+		r->left_out = xasprintf("maintainers: %s", err_msg());
 		return;
+	}
 	changed = changed_lines(git_dir, f);
 	maintainers_match(buf_str(&text), text.len, &paths, changed, &m);
+	if (m.left_out)
+		r->left_out = xasprintf("maintainers: %s", m.left_out);
 	for (size_t i = 0; i < m.n; i++) {
 		_cleanup_free_ char *why = xasprintf("%s: %s", roles[m.v[i].role], m.v[i].section);
 
@@ -142,6 +153,12 @@ char *recipients_json(const struct recipients *r, const struct report_config *cf
 		json_object_object_add(o, "allowed", json_object_new_boolean(mail_allowed(p->address, cfg->allow)));
 		json_object_array_add(l, o);
 	}
+	if (r->left_out) {
+		json_object *o = json_object_new_object();
+
+		json_object_object_add(o, "left_out", json_text(r->left_out));
+		json_object_array_add(l, o);
+	}
 	s = json_line(l);
 	json_object_put(l);
 	return s;
@@ -169,6 +186,8 @@ int recipients_parse(const char *json, struct recipients *ret)
 
 		if (!json_object_is_type(o, json_type_object))
 			continue;
+		if (!r.left_out)
+			r.left_out = xstrdup(text_of(o, "left_out"));
 		reason = text_of(o, "reason");
 		recipients_add(&r, streq(text_of(o, "header"), "To"), text_of(o, "name"), text_of(o, "address"), reason ? reason : "");
 	}
@@ -210,4 +229,6 @@ void recipients_header(const struct recipients *r, const struct report_config *c
 		buf_addf(&line, "<%s> %s", p->address, p->reason);
 		mail_header(out, "X-kperfbot-reason", buf_str(&line));
 	}
+	if (r->left_out)
+		mail_header(out, "X-kperfbot-left-out", r->left_out);
 }
