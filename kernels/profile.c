@@ -15,6 +15,7 @@
 
 #define HEAD "kperfbot profile 1"
 #define FILE_MAX (32u << 20)
+#define NAMES_MAX 1000                  /* copies of a function under names of their own */
 #define TEXT_END_GAP (1u << 20)         /* code farther than this behind the last symbol is not vmlinux' */
 
 /* ---- names ---- */
@@ -66,8 +67,8 @@ static size_t first_of(const struct symbols *s, size_t i)
 	return first;
 }
 
-/* The last symbol at or below the address; SIZE_MAX for none. */
-static size_t symbol_below(const struct symbols *s, uint64_t addr)
+/* The last symbol at or below the address; SIZE_MAX for none. Up to *ret_next the answer is the same. */
+static size_t symbol_below(const struct symbols *s, uint64_t addr, uint64_t *ret_next)
 {
 	size_t lo = 0, hi = s->n;
 
@@ -79,7 +80,14 @@ static size_t symbol_below(const struct symbols *s, uint64_t addr)
 		else
 			hi = mid;
 	}
-	if (!lo || (lo == s->n && addr - s->v[lo - 1].addr > TEXT_END_GAP))
+	*ret_next = UINT64_MAX;
+	if (lo < s->n)
+		*ret_next = s->v[lo].addr;
+	else if (lo && addr - s->v[lo - 1].addr > TEXT_END_GAP)
+		return SIZE_MAX;
+	else if (lo)
+		(void)(__builtin_add_overflow(s->v[lo - 1].addr, TEXT_END_GAP + 1ull, ret_next) && (*ret_next = UINT64_MAX));
+	if (!lo)
 		return SIZE_MAX;
 	return first_of(s, lo - 1);
 }
@@ -131,7 +139,7 @@ size_t symbols_of(const struct symbols *s, const char *name, struct strv *ret)
 			continue;
 		n = streq(found, last) ? n + 1 : 1;
 		most = MAX(most, n);
-		if (ret && n == 1)
+		if (ret && n == 1 && ret->n < NAMES_MAX)
 			strv_add(ret, found);
 		last = found;
 	}
@@ -173,20 +181,23 @@ static void add_fn(struct profile *p, char *name, uint64_t entries, uint64_t ins
 	p->fn[p->n++] = (struct profile_fn){name, entries, insns, 0};
 }
 
+struct place { size_t at; uint64_t next; };
+
 /* All blocks of one symbol follow each other, since both lists are in the order of addresses. */
-static void add_block(struct profile *p, const struct symbols *s, const struct count_block *b, size_t *last)
+static void add_block(struct profile *p, const struct symbols *s, const struct count_block *b, struct place *last)
 {
-	size_t at = symbol_below(s, b->addr);
+	/* asked once for each symbol: thousands of names of one address are looked through once */
+	size_t at = b->addr < last->next ? last->at : symbol_below(s, b->addr, &last->next);
 	bool outside = at == SIZE_MAX || is_end(s->v[at].name), part = false;
 	uint64_t entry = !outside && s->v[at].addr == b->addr ? b->execs : 0, insns = b->insns * b->execs;
 
 	if (outside)
 		at = SIZE_MAX;
-	if (!p->n || at != *last) {
+	if (!p->n || at != last->at) {
 		size_t len = outside ? 0 : base_length(s->v[at].name, &part);
 
 		add_fn(p, outside ? xstrdup(PROFILE_OUTSIDE) : xstrndup(s->v[at].name, len), 0, 0);
-		*last = at;
+		last->at = at;
 	} else if (!outside) {
 		(void)base_length(s->v[at].name, &part);
 	}
@@ -197,7 +208,7 @@ static void add_block(struct profile *p, const struct symbols *s, const struct c
 int profile_make(const struct counts *c, const struct symbols *s, struct profile *ret)
 {
 	struct profile p = {0};
-	size_t last = SIZE_MAX;
+	struct place last = {SIZE_MAX, 0};
 
 	if (!c->starts)
 		return err_set(-ENODATA, "counting never began: the script has no start mark, or its root image no kpb-mark");

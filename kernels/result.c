@@ -132,7 +132,7 @@ static int write_file(const char *dir, const char *name, const void *data, size_
 static int untar(const struct buf *tar, const char *dir, struct result_end *ret)
 {
 	for (size_t off = 0;;) {
-		const char *h = tar->s + off;
+		const char *h = buf_str(tar) + off;
 		uint64_t size, sum;
 		unsigned real = 8 * ' ';
 		char name[101];
@@ -158,7 +158,7 @@ static int untar(const struct buf *tar, const char *dir, struct result_end *ret)
 			return err_set(-EBADMSG, "'%s' in the results is longer than the archive", name);
 		if (++ret->files > RESULT_MAX_FILES)
 			return err_set(-EBADMSG, "more than %d files in the results", RESULT_MAX_FILES);
-		r = write_file(dir, name, tar->s + off, size);
+		r = write_file(dir, name, h + 512, size);
 		if (r < 0)
 			return r;
 		off += (size + 511) & ~511ull;

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Did a benchmark execute what a change touches? All changed functions together, as one verdict with its evidence. */
 #include "kernels/touched.h"
+#include "kernels/watch.h"
 
 #define NAMED 5                 /* functions named in the evidence */
 
@@ -147,7 +148,7 @@ static void add_symbols(const struct symbols *s, const char *name, struct strv *
 	_cleanup_strv_ struct strv found = {0};
 
 	(void)symbols_of(s, name, &found);
-	for (size_t i = 0; i < found.n; i++)
+	for (size_t i = 0; i < found.n && ret->n < WATCHED_MAX; i++)
 		if (!strv_has(ret, found.v[i]))
 			strv_add(ret, found.v[i]);
 }

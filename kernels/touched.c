@@ -4,6 +4,7 @@
 #include "kernels/tree-priv.h"
 
 #define SOURCE_MAX (16u << 20)  /* bytes of a file; larger ones are taken for binary */
+#define LINES_MAX 50000         /* changed lines that are looked up in a profile */
 #define PATHS_MAX 200000        /* two releases of the kernel with years between them */
 #define WORK_MAX (2ull << 30)   /* bytes of source that are read in search of callers, and steps of looking up */
 
@@ -40,7 +41,7 @@ struct side { git_blob *blob; struct cfuncs f; };
 struct walk {
 	git_repository *repo;
 	git_odb *odb;
-	size_t work;
+	size_t work, lines;
 	struct touched out;
 	char *file;             /* current one, NULL: none, or no C */
 	struct side side[2];    /* before, after */
@@ -263,8 +264,9 @@ static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unu
 	if (f) {
 		struct touched_fn *t = add_function(w, after ? &w->side[1] : s, after ? after : f);
 
-		if (added)
+		if (added && w->lines++ < LINES_MAX)
 			add_changed_line(t, (uint32_t)number);
+		w->out.cut = w->out.cut || w->lines > LINES_MAX;
 	} else {
 		changed_outside(w, line);
 	}

@@ -46,7 +46,7 @@ static bool take_line(struct watched *w, char *line)
 		word[i] = strtok_r(i ? NULL : line, " ", &save);
 	rest = strtok_r(NULL, " ", &save);
 	if (!word[2] || rest || !watched_name_ok(word[1]) || parse_double(word[2], &hits) < 0 || !(hits >= 0 && hits <= HITS_MAX) ||
-	    hits != floor(hits) || !streq(word[0], streq(w->means, "perf") ? "seen" : "hits"))
+	    hits != floor(hits) || w->n >= WATCHED_MAX || !streq(word[0], streq(w->means, "perf") ? "seen" : "hits"))
 		return false;
 	add(w, word[1], (uint64_t)hits);
 	return true;

@@ -7,6 +7,8 @@
 #define KPB_KERNELS_WATCH_H
 #include "kernels/profile.h"
 
+#define WATCHED_MAX 10000       /* functions; a change that touches many has some hundreds */
+
 struct watched_fn { char *name; uint64_t hits; };       /* a symbol, or by watched_merge() the name it is counted by */
 struct watched { const char *means; struct watched_fn *v; size_t n, cap; };     /* "ftrace", "kprobe" or "perf" */
 /* -ENODATA where nothing was watched, with the guest's reason; -EBADMSG for anything that is no such text. */

@@ -287,12 +287,42 @@ static void test_lines(void)
 	fs_rm_rf(dir);
 }
 
+/* A kernel whose symbols are all one, and a guest that jumps about behind them. */
+static void test_namesakes(void)
+{
+	_cleanup_buf_ struct buf b = {0}, names = {0};
+	_cleanup_(symbols_release) struct symbols s = {0};
+	_cleanup_(counts_release) struct counts c = {0};
+	_cleanup_(profile_release) struct profile p = {0};
+	_cleanup_strv_ struct strv found = {0};
+	uint64_t (*rec)[3] = xcalloc(300000, sizeof(*rec));
+	usec_t start = mono_usec();
+
+	for (int i = 0; i < 300000; i++) {
+		buf_addf(&names, "ffffffff81000000 T _text_%d_text_end\n", i);
+		rec[i][0] = K + 1 + i;
+		rec[i][1] = rec[i][2] = 1;
+	}
+	for (int i = 0; i < 300000; i++)
+		buf_addf(&names, "ffffffff82000000 t f.isra.%d\n", i);
+	count_file(&b, 1, 1, rec, 300000);
+	free(rec);
+	is_int(symbols_parse(names.s, names.len, &s), 0, "300,000 names of one address, and as many of one function");
+	is_int(counts_read(b.s, b.len, &c), 0, "300,000 blocks behind it");
+	is_int(profile_make(&c, &s, &p), 0, "they are one function's");
+	ok(p.n == 1 && p.fn[0].insns == 300000, "all of them");
+	symbols_of(&s, "f", &found);
+	ok(found.n && found.n <= 1000, "of copies of a function some are looked at: %zu", found.n);
+	ok(mono_usec() - start < 20 * USEC_PER_SEC, "in %.1f s", (mono_usec() - start) / 1e6);
+}
+
 int main(void)
 {
 	test_lines();
 	test_counts();
 	test_symbols();
 	test_profile();
+	test_namesakes();
 	test_diff();
 	return tap_done();
 }

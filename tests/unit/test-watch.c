@@ -49,6 +49,20 @@ static void test_parse(void)
 	ok(watched_name_ok("g.isra.0") && !watched_name_ok("a b") && !watched_name_ok("") && !watched_name_ok("a/b"), "names");
 }
 
+/* A guest may write what it likes. */
+static void test_many(void)
+{
+	_cleanup_(watched_release) struct watched w = {0};
+	_cleanup_buf_ struct buf b = {0};
+	usec_t start = mono_usec();
+
+	buf_adds(&b, "means ftrace\n");
+	for (int i = 0; b.len < 4000000; i++)
+		buf_addf(&b, "hits f%d 1\n", i);
+	is_int(watched_parse(b.s, b.len, &w), -EBADMSG, "a list of more functions than anybody asked for");
+	ok(mono_usec() - start < 10 * USEC_PER_SEC, "is refused at once: %.1f s", (mono_usec() - start) / 1e6);
+}
+
 /* ---- in the database: what was not watched is not known ---- */
 
 static int looked(struct store *s, int64_t build, const char *name, uint64_t *n)
@@ -105,6 +119,7 @@ static void test_store(void)
 int main(void)
 {
 	test_parse();
+	test_many();
 	test_store();
 	return tap_done();
 }
