@@ -14,7 +14,6 @@
 #define OUTPUT_MAX (256u << 20)
 #define MEMORY_MAX (4ull << 30)
 #define TIMEOUT_S 900
-#define MEMORY_MAX (4ULL << 30) /* a kernel's debug information takes a quarter of it */
 #define CHAIN_MAX 64
 
 struct spot { uint64_t addr, execs; };
