@@ -460,8 +460,8 @@ static void defaults(struct config *c)
 			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5, .detect_boots = 3, .reach = true,
 			     .mail_max_recipients = 20};
 	c->build_timeout_s = 7200;
-	c->state_dir = fs_state_dir();
-	c->cache_dir = fs_cache_dir();
+	(void)fs_state_dir(&c->state_dir); /* the files may name them: check_folder() */
+	(void)fs_cache_dir(&c->cache_dir);
 	c->robot_name = xstrdup("kernel performance bot");
 	c->robot_address = xstrdup("kperfbot@localhost.localdomain");
 	add_builtin_machine(c, "local", -1);
@@ -486,6 +486,16 @@ static const struct ynode *place(const struct yaml *y, const char *section, cons
 	return best;
 }
 
+static void check_folder(int (*fallback)(char **ret), const char *key, const char *path, const struct yaml *y, struct mistakes *m)
+{
+	_cleanup_free_ char *unused = NULL;
+
+	if (!path && fallback(&unused) < 0)
+		mistake(m, err_prefix(-ENXIO, "%s", key));
+	else if (!path || !*path)
+		mistake(m, ynode_err(place(y, NULL, NULL, key), -EINVAL, "%s must not be empty", key));
+}
+
 /* What can only be told when all files were read. */
 static void check_references(const struct config *c, const struct yaml *y, struct mistakes *m)
 {
@@ -500,9 +510,8 @@ static void check_references(const struct config *c, const struct yaml *y, struc
 	if (c->mail_smtp_enabled && !c->smtp_url)
 		mistake(m, ynode_err(place(y, "mail", NULL, "smtp"), -EINVAL,
 				     "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587"));
-	if (!*c->state_dir || !*c->cache_dir)
-		mistake(m, ynode_err(place(y, NULL, NULL, *c->state_dir ? "cache_dir" : "state_dir"), -EINVAL,
-				     "state_dir and cache_dir must not be empty"));
+	check_folder(fs_state_dir, "state_dir", c->state_dir, y, m);
+	check_folder(fs_cache_dir, "cache_dir", c->cache_dir, y, m);
 	if (c->min_boots > c->max_boots)
 		mistake(m, ynode_err(place(y, "judge", NULL, "min_boots"), -EINVAL, "judge: min_boots is larger than max_boots"));
 }
@@ -525,7 +534,7 @@ int config_load(const char *dir_or_null, struct config *ret)
 	check_references(&c, y, &m);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		yaml_release(&y[i]);
-	if (!c.mbox)
+	if (!c.mbox && c.state_dir)
 		c.mbox = xasprintf("%s/reports.mbox", c.state_dir);
 	if (m.n) {
 		err_set(-EINVAL, "%s", buf_str(&m.text));

@@ -46,9 +46,9 @@ static const char *program(const struct machine *m) { return m->qemu ? m->qemu :
  * (a nested hypervisor without all features, say). The mark holds the host's boot id. */
 static char *kvm_mark(void)
 {
-	_cleanup_free_ char *cache = fs_cache_dir();
+	_cleanup_free_ char *cache = NULL;
 
-	return xasprintf("%s/kvm-does-not-work", cache);
+	return fs_cache_dir(&cache) < 0 ? NULL : xasprintf("%s/kvm-does-not-work", cache);
 }
 
 static void host_boot_id(struct buf *ret)
@@ -63,7 +63,7 @@ static bool kvm_is_marked(void)
 	_cleanup_buf_ struct buf mark = {0}, id = {0};
 
 	host_boot_id(&id);
-	return fs_exists(path) && fs_read(path, 128, &mark) == 0 && streq(buf_str(&mark), buf_str(&id));
+	return path && fs_exists(path) && fs_read(path, 128, &mark) == 0 && streq(buf_str(&mark), buf_str(&id));
 }
 
 static void mark_kvm(void)
@@ -72,7 +72,7 @@ static void mark_kvm(void)
 	_cleanup_buf_ struct buf id = {0};
 
 	host_boot_id(&id);
-	if (fs_mkdir_parent(path) == 0)
+	if (path && fs_mkdir_parent(path) == 0)
 		(void)fs_write_atomic(path, id.s, id.len);
 }
 

@@ -279,15 +279,19 @@ int fs_lock(const char *path, bool wait)
 	return fd;
 }
 
-static char *user_dir(const char *var, const char *xdg, const char *home_part)
+static int user_dir(const char *var, const char *xdg, const char *home_part, char **ret)
 {
 	const char *own = getenv(var), *x = getenv(xdg), *home = getenv("HOME");
 
 	if (own && *own)
-		return xstrdup(own);
-	if (x && *x == '/')
-		return xasprintf("%s/kperfbot", x);
-	return xasprintf("%s/%s/kperfbot", home && *home ? home : "/tmp", home_part);
+		*ret = xstrdup(own);
+	else if (x && *x == '/')
+		*ret = xasprintf("%s/kperfbot", x);
+	else if (home && *home == '/')
+		*ret = xasprintf("%s/%s/kperfbot", home, home_part);
+	else
+		return err_set(-ENXIO, "HOME is not set: set it, or %s to a folder that only this user can write", var);
+	return 0;
 }
 
 char *fs_word(const char *path)
@@ -321,13 +325,15 @@ char *fs_word(const char *path)
 	return buf_take(&b);
 }
 
-char *fs_cache_dir(void) { return user_dir("KPERFBOT_CACHE", "XDG_CACHE_HOME", ".cache"); }
+int fs_cache_dir(char **ret) { return user_dir("KPERFBOT_CACHE", "XDG_CACHE_HOME", ".cache", ret); }
 
-char *fs_state_dir(void)
+int fs_state_dir(char **ret)
 {
-	if (geteuid() == 0 && !getenv("KPERFBOT_STATE"))
-		return xstrdup("/var/lib/kperfbot");
-	return user_dir("KPERFBOT_STATE", "XDG_STATE_HOME", ".local/state");
+	if (geteuid() == 0 && !getenv("KPERFBOT_STATE")) {
+		*ret = xstrdup("/var/lib/kperfbot");
+		return 0;
+	}
+	return user_dir("KPERFBOT_STATE", "XDG_STATE_HOME", ".local/state", ret);
 }
 
 const char *fs_data_dir(void)

@@ -34,10 +34,11 @@ int fs_lock(const char *path, bool wait);
 /* A word for a file or folder, which need not be there: its name without suffix, letters, digits and -_. only, at most 40 of
  * them. For a file "series" it is the folder's. New string. */
 char *fs_word(const char *path);
-/* "XDG_CACHE_HOME/kperfbot" or "~/.cache/kperfbot"; KPERFBOT_CACHE overrides. New string. */
-char *fs_cache_dir(void);
-/* KPERFBOT_STATE, or /var/lib/kperfbot for root, else XDG_STATE_HOME/kperfbot or ~/.local/state/kperfbot. */
-char *fs_state_dir(void);
+/* "XDG_CACHE_HOME/kperfbot" or "~/.cache/kperfbot"; KPERFBOT_CACHE overrides. A new string in *ret, or -ENXIO where the
+ * environment names no folder: there is no place that all users share to fall back on. */
+int fs_cache_dir(char **ret);
+/* The same of KPERFBOT_STATE, or /var/lib/kperfbot for root, else XDG_STATE_HOME/kperfbot or ~/.local/state/kperfbot. */
+int fs_state_dir(char **ret);
 /* Where our data files (jobs, kernels/configs, schema) are: KPERFBOT_DATA, else the source tree when the program runs
  * out of it, else PREFIX/share/kperfbot. Not to be freed. */
 const char *fs_data_dir(void);

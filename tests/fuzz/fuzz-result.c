@@ -68,15 +68,19 @@ static void wrap(const uint8_t *data, size_t size, struct buf *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char dir[64];
+	static char dir[64], top[] = "/dev/shm/kpb-fuzz-result-XXXXXX", top_on_disk[] = "/tmp/kpb-fuzz-result-XXXXXX";
 	_cleanup_buf_ struct buf wrapped = {0};
 	struct result_end end = {0};
 	char *copy;
 	size_t n;
 	int r;
 
-	if (!dir[0])
-		snprintf(dir, sizeof(dir), "%s/kpb-fuzz-result-%d", fs_is_dir("/dev/shm") ? "/dev/shm" : "/tmp", getpid());
+	if (!dir[0]) {
+		const char *own = mkdtemp(top) ? top : mkdtemp(top_on_disk);
+
+		FUZZ_CHECK(own != NULL);
+		snprintf(dir, sizeof(dir), "%s/unpacked", own);
+	}
 	if (size && data[0] == 'T')
 		wrap(data + 1, size - 1, &wrapped);
 	else

@@ -44,14 +44,14 @@ if [ "$(id -u)" = 0 ] && [ -w /proc/sys/kernel/randomize_va_space ]; then
 	ok $? "and is what it was before"
 fi
 
-if [ "$(id -u)" != 0 ] || ! ip netns add kpbprobe 2>/dev/null; then
+if [ "$(id -u)" != 0 ] || ! ip netns add kpbprobe$$ 2>/dev/null; then
 	skip "needs root and network namespaces"
 	done_testing
 	exit 0
 fi
-ip netns del kpbprobe
+ip netns del kpbprobe$$
 # one test at a time has the namespaces kpb0 and kpb1
-exec 9>/run/lock/kperfbot-net-test && flock 9
+exec 9</run/netns && flock 9
 
 # ---- the sink ----
 PATH=$(dirname "$K"):$PATH
