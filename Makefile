@@ -142,8 +142,11 @@ man: $(BUILD)/kperfbot
 .PHONY: man
 
 SHARE := $(DESTDIR)$(PREFIX)/share/kperfbot
-install: all
+install: all install-files
+# what is built already, where it belongs
+install-files:
 	install -D -m 755 $(BUILD)/kperfbot $(DESTDIR)$(PREFIX)/bin/kperfbot
+	install -D -m 755 tools/service $(DESTDIR)$(PREFIX)/lib/kperfbot/service
 	install -D -m 755 $(BUILD)/agent $(SHARE)/agent
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(SHARE)/kernels $(SHARE)/tests
 	$(BUILD)/kperfbot man >$(DESTDIR)$(PREFIX)/share/man/man1/kperfbot.1
@@ -154,8 +157,9 @@ install: all
 	find $(SHARE)/jobs -name '*.[ch]' -not -path '*/guest/*' -delete
 	install -D -m 644 reporters/reproduce.sh $(SHARE)/reporters/reproduce.sh
 	mkdir -p $(DESTDIR)$(PREFIX)/lib/systemd/system
-	sed 's|/usr/local/bin|$(PREFIX)/bin|' etc/kperfbot.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/kperfbot.service
-.PHONY: install
+	sed 's|/usr/local|$(PREFIX)|g' etc/kperfbot.service >$(DESTDIR)$(PREFIX)/lib/systemd/system/kperfbot.service
+	install -D -m 644 etc/kperfbot.sysusers $(DESTDIR)$(PREFIX)/lib/sysusers.d/kperfbot.conf
+.PHONY: install install-files
 
 clean:
 	rm -rf build build-san

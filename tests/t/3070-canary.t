@@ -27,6 +27,7 @@ cat >"$dir/etc/look.yaml" <<EOF2
 suite: command
 testcase: look
 category: benchmark
+monitors: []
 command:
   run: 'echo "rate: \$(cat $dir/machine).\$((KPB_PERTURB * 3 % 4))"'
   kpi: rate

@@ -29,7 +29,7 @@ print(" ".join(sorted(names - {a.split(":")[0].split()[0] for a in sys.argv[2:]}
 is "$missing" "" "no job is left out"
 
 # ---- the scripts, and which packages they ask for ----
-mkdir -p "$dir/in/jobs" "$dir/out"
+mkdir -p "$dir/in/jobs"
 packages="iperf3 sockperf qperf"
 for j in "${jobs[@]}"; do
 	# shellcheck disable=SC2086 # words
@@ -48,72 +48,41 @@ done
 	echo "stress-ng-sockfd-lkp,install install"
 } >>"$dir/in/list"
 cp tests/guest/main.sh "$dir/in/main"
-# shellcheck disable=SC2086
-packages=$(printf '%s\n' $packages | sort -u | tr '\n' ' ')
+missing=$(printf '%s\n' $packages | sort -u | grep -vxFf tests/guest/packages)
+is "$missing" "" "the guest has all packages that the scripts ask for"
 
-# ---- the guest, kept between runs of the suite ----
-guest=${KPB_TEST_CACHE:-$root/build/test-kernel}/debian-guest
-mkdir -p "$guest"
-exec 9>"$guest/lock" && flock 9
-if [ ! -f "$guest/root.img" ] || [ "$(cat "$guest/packages" 2>/dev/null)" != "$packages" ]; then
-	# shellcheck disable=SC2086
-	reason=$(bash tests/guest/make-guest.sh "$guest" $packages 2>&1)
-	status=$?
-	if [ $status = 77 ]; then
-		ok 0 "a plain Debian guest # SKIP $(echo "$reason" | tail -n 1)"
-		done_testing
-		exit
-	fi
-	ok $status "a plain Debian guest is made"
-	[ $status = 0 ] || { echo "$reason" | tail -n 5 | sed 's/^/# /'; done_testing; exit; }
-	echo "$packages" >"$guest/packages"
-	echo "# guest made in $SECONDS s"
-fi
-
-# ---- one boot for all ----
-tar -C "$dir/in" -cf "$dir/in.tar" .
-truncate -s 64M "$dir/out.tar"
-begin=$SECONDS
-cpu_seconds() { awk '{ print int(($16 + $17) / 100) }' /proc/$$/stat; } # of ended children
-timeout 1500 qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine pc -accel tcg -cpu max -smp 2 -m 1024M \
-	-nic none -serial file:"$dir/log" -kernel "$guest/vmlinuz" -initrd "$guest/initrd" -append "console=ttyS0 panic=-1 quiet" \
-	-drive "file=$guest/root.img,format=raw,if=virtio,snapshot=on" -drive "file=$dir/in.tar,format=raw,if=virtio,readonly=on" \
-	-drive "file=$dir/out.tar,format=raw,if=virtio,cache=unsafe" >"$dir/qemu" 2>&1
-status=$?
-tr -d '\r' <"$dir/log" >"$dir/console"
-rm "$dir/log"
-echo "# $((SECONDS - begin)) s in all, $(cpu_seconds) s of CPU time; by the guest's own clock: $(sed -n 's/^guest: //p' "$dir/console" | paste -sd ';')"
-tar -C "$dir/out" -xf "$dir/out.tar" 2>>"$dir/qemu"
-ok $status "the guest boots, runs them and ends"
-if [ ! -e "$dir/out/stress-ng-sockfd" ]; then
+debian_guest
+boot_guest 1500; ok $? "the guest boots, runs them and ends"
+echo "# by the guest's own clock: $(sed -n 's/^guest: //p' "$dir/console" | paste -sd ';')"
+if [ ! -e "$dir/got/stress-ng-sockfd" ]; then
 	tail -n 20 "$dir/qemu" "$dir/console" | sed 's/^/# /'
 	done_testing
 	exit
 fi
-[ -z "${KPB_KEEP-}" ] || cp -r "$dir/out" "$KPB_KEEP"
+[ -z "${KPB_KEEP-}" ] || cp -r "$dir/got" "$KPB_KEEP"
 
-tell() { for f in stderr stdout; do [ -f "$dir/out/$1/$f" ] && tail -n 25 "$dir/out/$1/$f" | sed "s/^/# $f: /"; done; }
+tell() { for f in stderr stdout; do [ -f "$dir/got/$1/$f" ] && tail -n 25 "$dir/got/$1/$f" | sed "s/^/# $f: /"; done; }
 kpis() { # NAME METRIC...: it ended well, and each metric is printed, above 0
 	local name=$1 good=0 m
 	shift
-	[ "$(cat "$dir/out/$name/status" 2>/dev/null)" = 0 ] || good=1
+	[ "$(cat "$dir/got/$name/status" 2>/dev/null)" = 0 ] || good=1
 	for m; do
-		awk -v m="$m" '{ for (i = 2; i <= NF; i++) if ($i == m && $1 > 0) n++ } END { exit n != 1 }' "$dir/out/$name/stdout" || good=1
+		awk -v m="$m" '{ for (i = 2; i <= NF; i++) if ($i == m && $1 > 0) n++ } END { exit n != 1 }' "$dir/got/$name/stdout" || good=1
 	done
 	ok $good "$name: $*"
 	[ $good = 0 ] || tell "$name"
-	grep -q 'all programs are there' "$dir/out/$name/stderr" && grep -q 'putting back' "$dir/out/$name/stderr"
+	grep -q 'all programs are there' "$dir/got/$name/stderr" && grep -q 'putting back' "$dir/got/$name/stderr"
 	ok $? "$name says what it does"
-	diff "$dir/out/$name/before" "$dir/out/$name/after" >"$dir/diff"
+	diff "$dir/got/$name/before" "$dir/got/$name/after" >"$dir/diff"
 	ok $? "$name leaves the machine as it was"
 	sed 's/^/# /' "$dir/diff"
 }
 kpis stress-ng-sockfd stress-ng.sockfd.ops_per_sec
-grep -Eq '^ *[0-9.]+ ± +[0-9.]+%  stress-ng.sockfd.ops_per_sec  \(2 runs: [0-9.]+ [0-9.]+\)$' "$dir/out/stress-ng-sockfd/stdout"
+grep -Eq '^ *[0-9.]+ ± +[0-9.]+%  stress-ng.sockfd.ops_per_sec  \(2 runs: [0-9.]+ [0-9.]+\)$' "$dir/got/stress-ng-sockfd/stdout"
 ok $? "two runs: mean, deviation, name, values"
 kpis stress-ng-sockfd-quick stress-ng.sockfd.ops_per_sec
 kpis stress-ng-sockfd-lkp stress-ng.sockfd.ops_per_sec
-grep -q 'warning: cpufreq_governor' "$dir/out/stress-ng-sockfd-lkp/stderr"
+grep -q 'warning: cpufreq_governor' "$dir/got/stress-ng-sockfd-lkp/stderr"
 ok $? "what cannot be set is a warning"
 for rps in off on; do kpis udp-sink-rps-rps=$rps sink.pps sink.cpu_us_per_packet; done
 kpis neper-udp_rr neper.udp_rr.throughput neper.udp_rr.latency_p50
@@ -122,13 +91,13 @@ for test in tcp_rr tcp_crr; do
 	if grep -qx netperf "$guest/has"; then
 		kpis neper-$test neper.$test.throughput neper.$test.latency_p50
 	else
-		is "$(cat "$dir/out/neper-$test/status")" 99 "neper-$test: this mirror has no netperf (non-free), which is said"
+		is "$(cat "$dir/got/neper-$test/status")" 99 "neper-$test: this mirror has no netperf (non-free), which is said"
 	fi
 done
 for mode in $modes; do kpis "xdp-bench-$mode" xdp-bench.rx_pps; done
 
 fails() { # NAME STATUS WORDS
-	[ "$(cat "$dir/out/$1/status" 2>/dev/null)" = "$2" ] && tail -n 1 "$dir/out/$1/stderr" | grep -Eq "$3"
+	[ "$(cat "$dir/got/$1/status" 2>/dev/null)" = "$2" ] && tail -n 1 "$dir/got/$1/stderr" | grep -Eq "$3"
 	local s=$?
 	ok $s "$1: status $2, $3"
 	[ $s = 0 ] || tell "$1"

@@ -99,3 +99,44 @@ baseline_then_arrive() {
 mails() { [ -f "$dir/mbox" ] && /usr/bin/python3 -c 'import mailbox,sys; print(len(mailbox.mbox(sys.argv[1])))' "$dir/mbox" || echo 0; }
 case_field() { kp query cases --json 2>/dev/null >"$dir/cases.json" && field "$dir/cases.json" "o[0][\"$1\"]"; }
 case_is() { [ "$(case_field state)" = "$1" ]; }
+
+# keep_dir: what tests keep for each other and for the next run of the suite (kernels, a Debian guest).
+keep_dir() { mkdir -p "${KPB_TEST_CACHE:-$root/build/test-kernel}" && realpath "${KPB_TEST_CACHE:-$root/build/test-kernel}"; }
+
+# debian_guest: a plain Debian 12 for QEMU with the packages of tests/guest/packages, in $guest; where none can be made, all is
+# skipped. Made once for all tests.
+debian_guest() {
+	local reason status
+	for p in qemu-system-x86_64 busybox; do command -v $p >/dev/null || skip_all "no $p"; done
+	guest=$(keep_dir)/debian-guest
+	mkdir -p "$guest"
+	exec 9>"$guest/lock" && flock 9
+	if [ ! -f "$guest/root.img" ] || ! cmp -s "$guest/packages" tests/guest/packages; then
+		# shellcheck disable=SC2046
+		reason=$(bash tests/guest/make-guest.sh "$guest" $(cat tests/guest/packages) 2>&1)
+		status=$?
+		[ $status != 77 ] || skip_all "a plain Debian guest: $(echo "$reason" | tail -n 1)"
+		ok $status "a plain Debian guest is made"
+		[ $status = 0 ] || { echo "$reason" | tail -n 5 | sed 's/^/# /'; done_testing; exit; }
+		cp tests/guest/packages "$guest/packages"
+		echo "# guest made in $SECONDS s"
+	fi
+	exec 9<&-
+}
+# boot_guest SECONDS: boots it with the folder $dir/in, whose "main" it runs; what that writes to its third disk comes to $dir/got
+boot_guest() {
+	local status begin=$SECONDS
+	tar -C "$dir/in" -cf "$dir/in.tar" .
+	truncate -s 64M "$dir/out.tar"
+	mkdir -p "$dir/got"
+	timeout "$1" qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine pc -accel tcg -cpu max -smp 2 \
+		-m 1024M -nic none -serial file:"$dir/serial" -kernel "$guest/vmlinuz" -initrd "$guest/initrd" \
+		-append "console=ttyS0 panic=-1 quiet" -drive "file=$guest/root.img,format=raw,if=virtio,snapshot=on" \
+		-drive "file=$dir/in.tar,format=raw,if=virtio,readonly=on" \
+		-drive "file=$dir/out.tar,format=raw,if=virtio,cache=unsafe" >"$dir/qemu" 2>&1
+	status=$?
+	tr -d '\r' <"$dir/serial" >"$dir/console"
+	tar -C "$dir/got" -xf "$dir/out.tar" 2>>"$dir/qemu"
+	echo "# $((SECONDS - begin)) s in all"
+	return $status
+}
