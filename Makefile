@@ -112,9 +112,10 @@ demo: deps
 .PHONY: demo
 
 TESTS := $(sort $(wildcard tests/t/*.t))
+# Two tests at a time: those that build kernels, one after the other, beside all others, which mostly wait.
 check: deps-check
 	@$(MAKE) --no-print-directory all $(UNIT) check-layers
-	prove --timer $(UNIT) $(TESTS)
+	prove --timer -j2 --rules='seq=tests/t/{5000,6150,6210,8000}-*' --rules='seq=**' $(UNIT) $(TESTS)
 .PHONY: check
 
 check-layers:

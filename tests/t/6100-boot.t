@@ -1,11 +1,11 @@
 #!/bin/bash
-# Real boots: equal runs, and every way in which a boot can go wrong, each with its verdict and cause. The kernel comes
-# from KPB_TEST_KERNEL, or is the one that the suite has built.
+# Real boots: equal runs, and every way in which a boot can go wrong, each with its verdict and cause. The kernel is Debian's, or
+# KPB_TEST_KERNEL.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
-kernel=${KPB_TEST_KERNEL:-build/test-kernel/bzImage}
-[ -f "$kernel" ] || skip_all "no kernel: set KPB_TEST_KERNEL to a vm-min bzImage"
 for p in qemu-system-x86_64 stress-ng busybox; do command -v "$p" >/dev/null || skip_all "no $p"; done
+[ -n "${KPB_TEST_KERNEL-}" ] || debian_kernel
+kernel=${KPB_TEST_KERNEL:-$debian/bzImage}
 export KPERFBOT_STATE=$dir/state
 mkdir -p "$dir/etc" "$dir/state"
 machine() { printf '  %s:\n    driver: qemu-icount\n    tbox_group: t\n' "$1"; shift; for l; do echo "    $l"; done; }

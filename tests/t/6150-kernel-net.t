@@ -6,10 +6,11 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 [ -r "$source" ] || skip_all "no $source: install the package linux-source-6.1"
-for p in gcc flex bison bc ccache bwrap qemu-system-x86_64 pahole xdp-bench ethtool ip; do
+for p in gcc flex bison bc qemu-system-x86_64 pahole xdp-bench ethtool ip; do
 	command -v "$p" >/dev/null || skip_all "no $p"
 done
-keep=${KPB_TEST_CACHE:-$root/build/test-kernel}
+need_box || skip_all "$no_box"
+keep=$(keep_dir)
 export KPERFBOT_CACHE=$keep/cache
 mkdir -p "$KPERFBOT_CACHE"
 [ -d "$keep/demo-base.git" ] && [ ! -e "$KPERFBOT_CACHE/demo-base.git" ] && ln -s ../demo-base.git "$KPERFBOT_CACHE/demo-base.git"

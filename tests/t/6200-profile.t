@@ -1,15 +1,15 @@
 #!/bin/bash
-# Counting what a kernel executes: exact, unseen by the guest, named, compared, stored. The kernel comes from
-# KPB_TEST_KERNEL, or is the one that the suite has built; its System.map lies beside it.
+# Counting what a kernel executes: exact, unseen by the guest, named, compared, stored. The kernel is Debian's, or KPB_TEST_KERNEL
+# with its System.map beside it.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
-kernel=${KPB_TEST_KERNEL:-build/test-kernel/bzImage}
 plugin=$(dirname "$kperfbot")/tcg-count.so
 for p in qemu-system-x86_64 busybox sqlite3 git; do command -v "$p" >/dev/null || skip_all "no $p"; done
 [ -f "$plugin" ] || skip_all "no $plugin"
 qemu-system-x86_64 -machine none -nodefaults -display none -plugin "$plugin,probe=on" >/dev/null 2>&1 </dev/null ||
 	skip_all "this QEMU takes no plugins"
-[ -f "$kernel" ] || skip_all "no kernel: set KPB_TEST_KERNEL to a vm-min bzImage"
+[ -n "${KPB_TEST_KERNEL-}" ] || debian_kernel
+kernel=${KPB_TEST_KERNEL:-$debian/bzImage}
 map=$(dirname "$kernel")/System.map
 [ -f "$map" ] || skip_all "no System.map beside the kernel"
 export KPERFBOT_STATE=$dir/state

@@ -5,8 +5,9 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 [ -r "$source" ] || skip_all "no $source: install the package linux-source-6.1"
-for p in gcc flex bison bc ccache bwrap qemu-system-x86_64 stress-ng; do command -v "$p" >/dev/null || skip_all "no $p"; done
-keep=${KPB_TEST_CACHE:-$root/build/test-kernel}
+for p in gcc flex bison bc qemu-system-x86_64 stress-ng; do command -v "$p" >/dev/null || skip_all "no $p"; done
+need_box || skip_all "$no_box"
+keep=$(keep_dir)
 export KPERFBOT_CACHE=$keep/cache
 mkdir -p "$KPERFBOT_CACHE"
 [ -d "$keep/demo-base.git" ] && [ ! -e "$KPERFBOT_CACHE/demo-base.git" ] && ln -s ../demo-base.git "$KPERFBOT_CACHE/demo-base.git"
@@ -27,6 +28,8 @@ for m in stress-ng.sockfd.ops stress-ng.sockfd.ops_per_sec icount.instructions_p
 	is "$(field "$dir/metrics.json" "any(x['metric'] == '$m' for x in o)")" True "there is $m"
 done
 "$kperfbot" --config "$etc" case show 1 >"$dir/out" 2>&1; ok $? "case show"
+"$kperfbot" --config "$etc" query builds --json >"$dir/builds.json" 2>"$dir/out"
+is "$(field "$dir/builds.json" '[b["warnings"] for b in o if b["warnings"]]')" "[]" "every option of vm-min survived"
 
 # kernels that do not come up
 bash tests/demo/make-tree.sh 1 "$dir/up.git" "$source" >"$dir/out" 2>&1 || KPB_CACHE=$KPERFBOT_CACHE \

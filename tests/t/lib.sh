@@ -15,6 +15,7 @@ mounts=()
 trap clean_up EXIT
 export KPERFBOT_DATA=$root KPERFBOT_CACHE=$dir/cache
 export GIT_CONFIG_GLOBAL=/dev/null GIT_CONFIG_NOSYSTEM=1
+unset MAKEFLAGS MFLAGS MAKELEVEL
 
 ok() { # STATUS TITLE
 	n=$((n + 1))
@@ -35,6 +36,9 @@ has() { # FILE TEXT: the text stands in the file
 }
 done_testing() { echo "1..$n"; }
 skip_all() { echo "1..0 # SKIP $1"; exit 0; }
+skip() { n=$((n + 1)); echo "ok $n - # SKIP $1"; }
+# need_box: kernels and programs are built in a box here; else the reason is in $no_box
+need_box() { no_box=$("$kperfbot" box check 2>&1 >/dev/null) || { no_box="builds cannot be isolated here: ${no_box#kperfbot: }"; return 1; }; }
 kp() { "$kperfbot" --config "$dir/etc" "$@"; }
 field() { # JSON_FILE EXPRESSION over o
 	/usr/bin/python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
@@ -69,11 +73,13 @@ serve() {
 # local_config [LINES]: a configuration that watches it
 local_config() {
 	mkdir -p "$dir/etc"
+	need_box || echo "# ${no_box%%,*}: sandbox: none"
 	cp tests/demo/local-bench.yaml "$dir/etc/"
 	cat >"$dir/etc/kperfbot.yaml" <<-EOF
 	state_dir: ${state:-$dir/state}
 	cache_dir: $dir/cache
 	min_free_mb: 0
+	$(need_box || echo "sandbox: none")
 	judge:
 	  min_effect: 0.01
 	mail:
@@ -99,6 +105,33 @@ baseline_then_arrive() {
 mails() { [ -f "$dir/mbox" ] && /usr/bin/python3 -c 'import mailbox,sys; print(len(mailbox.mbox(sys.argv[1])))' "$dir/mbox" || echo 0; }
 case_field() { kp query cases --json 2>/dev/null >"$dir/cases.json" && field "$dir/cases.json" "o[0][\"$1\"]"; }
 case_is() { [ "$(case_field state)" = "$1" ]; }
+
+# debian_kernel: $debian, a folder with bzImage, System.map and config of Debian's cloud kernel, which needs no build; where it cannot
+# be had, all is skipped. Fetched and unpacked, not installed; once for all tests.
+debian_kernel() {
+	local package reason
+	debian=$(keep_dir)/debian-kernel
+	mkdir -p "$debian"
+	exec 9>"$debian/lock" && flock 9
+	if [ ! -f "$debian/System.map" ]; then
+		package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p' | head -n 1)
+		[ -n "$package" ] || skip_all "apt knows no linux-image-cloud-amd64 here"
+		reason=$(cd "$debian" && apt-get download -q "$package" 2>&1 && dpkg -x "$package"_*.deb new && rm "$package"_*.deb) ||
+			skip_all "$package cannot be fetched: $(echo "$reason" | tail -n 1)"
+		mv "$debian"/new/boot/vmlinuz-* "$debian/bzImage" && mv "$debian"/new/boot/config-* "$debian/config"
+		rm -rf "$debian/new"
+		debian_symbols
+	fi
+	exec 9<&-
+}
+# The package has no System.map: the kernel itself tells its symbols.
+debian_symbols() {
+	mkdir -p "$dir/symbols"
+	echo "grep -v '\\[' /proc/kallsyms | gzip >map.gz" >"$dir/symbols/job.sh"
+	KPERFBOT_STATE=$dir/symbols "$kperfbot" --config "$dir/symbols" machine boot qemu-icount --image "$debian/bzImage" --script "$dir/symbols/job.sh" \
+		--out "$dir/symbols/boot" >"$dir/symbols/log" 2>&1 &&
+		zcat "$dir/symbols/boot/result/map.gz" >"$debian/map.new" && grep -q ' T _etext$' "$debian/map.new" && mv "$debian/map.new" "$debian/System.map"
+}
 
 # keep_dir: what tests keep for each other and for the next run of the suite (kernels, a Debian guest).
 keep_dir() { mkdir -p "${KPB_TEST_CACHE:-$root/build/test-kernel}" && realpath "${KPB_TEST_CACHE:-$root/build/test-kernel}"; }
