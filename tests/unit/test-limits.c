@@ -171,7 +171,7 @@ static void test_fetch(void)
 	int r;
 
 	start();
-	r = tree_fetch(repo, mirror, &heads, 60);
+	r = tree_fetch(repo, NULL, mirror, &heads, 60);
 	held(r, r == 0 && tree_resolve(mirror, "head", &got) == 0, "the fetch", "all of them");
 }
 
