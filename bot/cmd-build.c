@@ -32,7 +32,7 @@ static int keep_row(struct ctx *c, const struct asked *a, const struct build_req
 			       .state = (char *)b->state, .image_path = b->image_path, .image_hash = b->image_hash,
 			       .config_hash = b->config_hash, .source_hash = b->source_hash, .toolchain = b->toolchain,
 			       .error = b->error, .warnings = b->warnings, .log_path = b->log_path, .seconds = b->seconds,
-			       .isolated = b->isolated, .clean = b->clean, .cached = b->cached, .time = now_usec()};
+			       .exposed = !b->isolated, .clean = b->clean, .cached = b->cached, .time = now_usec()};
 
 	return streq(b->state, "infra") ? 0 : store_build_put(c->store, &row, NULL);
 }

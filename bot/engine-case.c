@@ -530,6 +530,12 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 		r = proof_go_on(e, &s, c);
 	else
 		r = bisect(e, &s, c);
+	if (r == -ENOTRECOVERABLE) {
+		_cleanup_free_ char *why = xstrdup(err_msg());
+
+		case_note(c, why);
+		r = case_state(e, c, "not-reproduced", "%s", why);
+	}
 	scope_release(&s);
 	return r;
 }

@@ -311,6 +311,11 @@ int engine_plan_comparison(struct engine *e, int64_t id)
 			r = judge(e, &s, &j);
 			if (r >= 0)
 				r = act_on(e, &s, &j);
+			if (r == -ENOTRECOVERABLE) {
+				_cleanup_free_ char *why = xstrdup(err_msg());
+
+				r = end_comparison(e, &s, "broken", "%s", why);
+			}
 		}
 	}
 	scope_release(&s);

@@ -126,18 +126,6 @@ int engine_profile_task(struct engine *e, const struct scope *s, const char *bas
 	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
 }
 
-int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit, int n, int priority, int64_t case_id)
-{
-	int64_t first = 0;
-	int r = next_replicate(e, s, commit, &first), added = 0;
-
-	for (int tries = 0; r >= 0 && added < n && tries < n + MAX_SPENT; tries++) {
-		r = run_task(e, s, commit, first++, priority, case_id, NULL);
-		added += r == 0;
-	}
-	return r < 0 ? r : added;
-}
-
 /* The next free number of the canary. */
 static int canary_run(struct engine *e, const struct canary *k, int64_t *next, int priority, int64_t case_id)
 {
@@ -146,6 +134,43 @@ static int canary_run(struct engine *e, const struct canary *k, int64_t *next, i
 	for (int tries = 0; r == 1 && tries < MAX_SPENT; tries++)
 		r = run_task(e, &k->scope, k->commit, (*next)++, priority, case_id, NULL);
 	return MIN(r, 0);
+}
+
+#define FAILED_IN_A_ROW 8
+
+/* Who asks for a verdict and only gets failures would ask for ever: -ENOTRECOVERABLE then. */
+static int still_runs(struct engine *e, const struct scope *s, const char *commit)
+{
+	struct db_build b = {0};
+	struct db_run *runs = NULL;
+	size_t n = 0, bad = 0, i;
+	int r = s->cmp.id ? store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b) : -ENOENT;
+
+	if (r >= 0)
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+	for (i = r < 0 ? 0 : n; i > 0 && !streq(runs[i - 1].verdict, "ok"); i--)
+		bad++;
+	if (r >= 0 && bad >= FAILED_IN_A_ROW)
+		r = err_set(-ENOTRECOVERABLE, "the last %zu runs of %.12s failed, the last one: %s%s%s", bad, commit, runs[n - 1].verdict,
+			    runs[n - 1].cause ? ": " : "", runs[n - 1].cause ? runs[n - 1].cause : "");
+	DB_LIST_RELEASE(runs, n, db_run_release);
+	db_build_release(&b);
+	return r == -ENOENT ? 0 : MIN(r, 0);
+}
+
+int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit, int n, int priority, int64_t case_id)
+{
+	int64_t first = 0;
+	int r = case_id ? still_runs(e, s, commit) : 0, added = 0;
+
+	if (r >= 0)
+		r = next_replicate(e, s, commit, &first);
+
+	for (int tries = 0; r >= 0 && added < n && tries < n + MAX_SPENT; tries++) {
+		r = run_task(e, s, commit, first++, priority, case_id, NULL);
+		added += r == 0;
+	}
+	return r < 0 ? r : added;
 }
 
 /* How runs alternate: forth and back, so that what drifts with time hits all alike: A B C C B A A B C. */
@@ -164,8 +189,11 @@ static int turns(struct engine *e, const struct turns *t)
 	int64_t canary = 0;
 	int total = (int)t->n_points * t->n, added = 0, r = 0;
 
-	for (size_t k = 0; r >= 0 && k < t->n_points; k++)
-		r = next_replicate(e, t->p[k].s, t->p[k].commit, &next[k]);
+	for (size_t k = 0; r >= 0 && k < t->n_points; k++) {
+		r = still_runs(e, t->p[k].s, t->p[k].commit);
+		if (r >= 0)
+			r = next_replicate(e, t->p[k].s, t->p[k].commit, &next[k]);
+	}
 	if (r >= 0 && t->canary)
 		r = next_replicate(e, &t->canary->scope, t->canary->commit, &canary);
 	for (int tries = 0; r >= 0 && added < total && tries < total + MAX_SPENT; tries++) {

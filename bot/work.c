@@ -143,7 +143,7 @@ static int do_build(struct work *w, usec_t *retry)
 					.state = (char *)b.state, .image_path = b.image_path, .image_hash = b.image_hash,
 					.config_hash = b.config_hash, .source_hash = b.source_hash, .toolchain = b.toolchain,
 					.error = b.error, .warnings = b.warnings, .log_path = b.log_path, .seconds = b.seconds,
-					.cached = b.cached, .clean = b.clean, .isolated = b.isolated, .time = now_usec()};
+					.cached = b.cached, .clean = b.clean, .exposed = !b.isolated, .time = now_usec()};
 		r = store_build_put(w->c->store, &row, NULL);
 		say(w, "%.12s %s%s in %.1f s%s%s", q.commit, streq(b.state, "ok") ? "built" : "does not build",
 		    b.cached ? " (kept from before)" : "", b.seconds, b.error ? ": " : "", b.error ? b.error : "");
@@ -357,7 +357,7 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started)
 	struct db_run row = {.build = x->build.id, .machine = x->dbm.id, .replicate = arg_int(w, "replicate"),
 			     .task = w->task.id, .job = x->dbjob.id, .boot = boot, .verdict = (char *)x->verdict,
 			     .cause = x->cause, .result_dir = x->dir, .root_image = x->root.hash, .started = started,
-			     .seconds = (now_usec() - started) / 1e6, .boot_seconds = x->boot.boot_seconds, .isolated = x->boot.isolated};
+			     .seconds = (now_usec() - started) / 1e6, .boot_seconds = x->boot.boot_seconds, .exposed = !x->boot.isolated};
 
 	bool ran = streq(x->verdict, "ok") || streq(x->verdict, "untrusted");
 	int64_t id;
@@ -374,6 +374,21 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started)
 	return r;
 }
 
+/* Finished builds make room when the disk is full: what is needed again is made again. */
+static int image_back(struct work *w, struct run_parts *x)
+{
+	usec_t retry = 0;
+	int r;
+
+	if (!x->build.image_path || fs_exists(x->build.image_path))
+		return 0;
+	r = do_build(w, &retry);
+	if (r < 0)
+		return err_prefix(r, "its image was gone");
+	db_build_release(&x->build);
+	return store_build_get(w->c->store, x->tree.id, arg(w, "commit"), arg(w, "kconfig"), &x->build);
+}
+
 static int do_run(struct work *w, usec_t *retry)
 {
 	struct run_parts x = {.verdict = "infra"};
@@ -385,6 +400,8 @@ static int do_run(struct work *w, usec_t *retry)
 
 	if (r >= 0)
 		r = store_build_get(s, x.tree.id, commit, arg(w, "kconfig"), &x.build);
+	if (r >= 0 && streq(x.build.state, "ok"))
+		r = image_back(w, &x);
 	if (r >= 0 && !streq(x.build.state, "ok"))
 		r = err_set(-ENOEXEC, "%.12s does not build, so there is nothing to run", commit);
 	if (r >= 0)

@@ -17,7 +17,7 @@ static const struct field BUILD_FIELDS[] = {
 	B(seconds, "seconds", FT_REAL),
 	B(cached, "cached", FT_BOOL),
 	B(clean, "clean", FT_BOOL),
-	B(isolated, "isolated", FT_BOOL),
+	B(exposed, "exposed", FT_BOOL),
 	B(error, "error", FT_TEXT),
 	B(warnings, "warnings", FT_TEXT),
 	B(log_path, "log_path", FT_TEXT),
@@ -58,7 +58,7 @@ int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id)
 			 "ON CONFLICT (tree, commit_oid, kconfig) DO UPDATE SET state = excluded.state, "
 			 "image_path = excluded.image_path, image_hash = excluded.image_hash, config_hash = excluded.config_hash, "
 			 "source_hash = excluded.source_hash, toolchain = excluded.toolchain, seconds = excluded.seconds, "
-			 "cached = excluded.cached, clean = excluded.clean, isolated = excluded.isolated, error = excluded.error, warnings = excluded.warnings, "
+			 "cached = excluded.cached, clean = excluded.clean, exposed = excluded.exposed, error = excluded.error, warnings = excluded.warnings, "
 			 "log_path = excluded.log_path, time = excluded.time",
 			 ret_id);
 }

@@ -9,8 +9,8 @@
 
 /* Who asked, and deliveries by recipient: what was sent counts for all who were allowed then. */
 static const char to_2[] =
-	"ALTER TABLE build ADD COLUMN isolated INTEGER NOT NULL DEFAULT 1;"
-	"ALTER TABLE run ADD COLUMN isolated INTEGER NOT NULL DEFAULT 1;"
+	"ALTER TABLE build ADD COLUMN exposed INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE run ADD COLUMN exposed INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE comparison ADD COLUMN asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon'));"
 	"UPDATE comparison SET asked = 'daemon' WHERE branch <> '';"
 	"CREATE TABLE case_2 (id INTEGER PRIMARY KEY, comparison INTEGER NOT NULL REFERENCES comparison ON DELETE CASCADE,"

@@ -7,7 +7,7 @@ static const struct field RUN_FIELDS[] = {
 	R(boot, FT_TEXT),	    R(replicate, FT_INT),   R(verdict, FT_TEXT),   R(cause, FT_TEXT),
 	R(started, FT_NOW),	    R(seconds, FT_REAL, .write = "coalesce(?, 0)"), R(boot_seconds, FT_REAL),
 	R(result_dir, FT_TEXT),	    R(root_image, FT_TEXT), R(task, FT_INT0),
-	R(isolated, FT_BOOL),
+	R(exposed, FT_BOOL),
 };
 ENTITY(RUN, "run", "run", db_run);
 

@@ -42,7 +42,7 @@ CREATE TABLE build (
 	image_path TEXT, image_hash TEXT, config_hash TEXT, source_hash TEXT, toolchain TEXT,
 	seconds REAL, cached INTEGER NOT NULL DEFAULT 0,
 	clean INTEGER NOT NULL DEFAULT 0,               -- compiled from nothing, not from an earlier build's objects
-	isolated INTEGER NOT NULL DEFAULT 1,            -- 0: the tree's code ran with the robot's own rights
+	exposed INTEGER NOT NULL DEFAULT 0,             -- 1: the tree's code ran with the robot's own rights
 	error TEXT,                                     -- first error line
 	warnings TEXT,                                  -- kconfig options that did not survive, one a line
 	log_path TEXT,
@@ -99,7 +99,7 @@ CREATE TABLE run (
 	result_dir TEXT,
 	root_image TEXT,
 	task INTEGER,                                   -- who asked for it
-	isolated INTEGER NOT NULL DEFAULT 1             -- 0: what was measured ran with the robot's own rights
+	exposed INTEGER NOT NULL DEFAULT 0              -- 1: what was measured ran with the robot's own rights
 ) STRICT;
 CREATE INDEX run_build ON run (build, job, machine);
 

@@ -55,7 +55,7 @@ int store_branch_detected(struct store *s, int64_t branch, int64_t run);
 struct db_build {
 	int64_t id, tree; char *commit, *kconfig, *state;
 	char *image_path, *image_hash, *config_hash, *source_hash, *toolchain, *error, *warnings, *log_path;
-	double seconds; bool cached, clean, isolated; usec_t time;
+	double seconds; bool cached, clean, exposed; usec_t time;
 };
 void db_build_release(struct db_build *b);
 int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id); /* replaces that of the same tree, commit, kconfig */
@@ -98,7 +98,7 @@ void metric_set_release(struct metric_set *m);
 
 struct db_run {
 	int64_t id, build, machine, replicate, task; char *job, *boot, *verdict, *cause, *result_dir, *root_image;
-	usec_t started; double seconds, boot_seconds; bool isolated;
+	usec_t started; double seconds, boot_seconds; bool exposed;
 };
 void db_run_release(struct db_run *r);
 /* The run and all its values in one transaction. */

@@ -293,6 +293,8 @@ static void add_test(const struct facts *f, struct buf *out)
 		buf_addf(out, "\ncompiler: %s", compiler.s);
 	buf_adds(out, "\ntest machine: ");
 	buf_add_term(out, f->machine.description ? f->machine.description : f->machine.tbox_group);
+	if (f->exposed)
+		buf_adds(out, "\nnot isolated: the code of this tree ran with all rights of the robot, so it could have made these numbers itself");
 	buf_adds(out, "\nparameters:\n\n");
 	for (size_t i = 0; i < f->keys.n; i++) {
 		buf_addc(out, '\t');

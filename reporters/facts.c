@@ -106,15 +106,19 @@ static void load_build(struct store *s, const struct facts *f, const char *oid, 
 		(void)store_build_get(s, f->tree.id, oid, f->cmp.kconfig, ret);        /* missing: id stays 0 */
 }
 
-static void load_root_image(struct store *s, struct facts *f)
+static void load_runs(struct store *s, const struct db_build *b, struct facts *f)
 {
 	struct db_run *runs = NULL;
 	size_t n = 0;
 
-	if (!f->bad_build.id || store_runs(s, f->bad_build.id, f->cmp.job, f->machine.tbox_group, "ok", &runs, &n) < 0)
+	f->exposed |= b->exposed;
+	if (!b->id || store_runs(s, b->id, f->cmp.job, f->machine.tbox_group, "ok", &runs, &n) < 0)
 		return;
-	for (size_t i = 0; i < n && !f->root_image; i++)
-		f->root_image = xstrdup(runs[i].root_image);
+	for (size_t i = 0; i < n; i++) {
+		f->exposed |= runs[i].exposed;
+		if (!f->root_image)
+			f->root_image = xstrdup(runs[i].root_image);
+	}
 	DB_LIST_RELEASE(runs, n, db_run_release);
 }
 
@@ -206,7 +210,8 @@ int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct fac
 	load_series(s, git_dir, &f);
 	load_build(s, &f, f.good, &f.good_build);
 	load_build(s, &f, f.bad, &f.bad_build);
-	load_root_image(s, &f);
+	load_runs(s, &f.bad_build, &f);
+	load_runs(s, &f.good_build, &f);
 	*ret = f;
 	f = (struct facts){0};
 	return 0;
