@@ -97,13 +97,24 @@ static char *without_secrets(const char *s, const char *ends)
 
 static char *text_shown(const char *s) { return without_secrets(s, " \t\r\n'\"<>`\\"); }
 
+/* "me:password@host:path", "https:/me:password@host": what somebody took for the short form of ssh. The colon of a password; *ret_at:
+ * the @ behind it. NULL for "git@host:path" and for paths. */
+static char *short_secret(const char *url, char **ret_at)
+{
+	char *colon = strchr(url, ':');
+
+	*ret_at = strrchr(url, '@');
+	return colon && *ret_at > colon && !memchr(url, '/', colon - url) && !memchr(url, '@', colon - url) ? colon : NULL;
+}
+
 bool url_has_secret(const char *url)
 {
 	const char *sep = strstr(url, "://");
 	struct url u;
+	char *at;
 
 	if (!sep)
-		return false;
+		return short_secret(url, &at) != NULL;
 	u = split_url(url, sep, "");
 	return (u.host > u.user && (!is_ssh(&u) || memchr(u.user, ':', u.host - u.user))) || query(&u);
 }
@@ -111,8 +122,10 @@ bool url_has_secret(const char *url)
 char *url_shown(const char *url)
 {
 	_cleanup_free_ char *s = without_secrets(url ? url : "", "");
-	char *sep = strstr(s, "://"), *cut;
+	char *sep = strstr(s, "://"), *cut, *at;
 
+	if (!sep && (cut = short_secret(s, &at)))
+		memmove(cut, at, strlen(at) + 1);
 	if (sep) {
 		struct url u = split_url(s, sep, "");
 
