@@ -62,13 +62,15 @@ struct url { const char *scheme, *user, *host, *stop; }; /* user..host: "user:pa
 static struct url split_url(const char *text, const char *sep, const char *ends)
 {
 	const char *user = sep + 3, *stop = user + strcspn(user, ends), *path = MIN(user + strcspn(user, "/?#"), stop);
-	const char *at = memrchr(user, '@', path - user), *colon = memrchr(user, ':', path - user);
+	const char *at = memrchr(user, '@', path - user), *host = at ? at + 1 : user, *colon = memrchr(host, ':', path - host);
 
-	if (!at && colon && *user != '[' && colon + 1 + strspn(colon + 1, "0123456789") < path)
+	if (colon && *host != '[' && colon + 1 + strspn(colon + 1, "0123456789") < path) {
 		at = memrchr(path, '@', stop - path);
+		host = at ? at + 1 : host;
+	}
 	while (sep > text && (isalnum((unsigned char)sep[-1]) || strchr("+-.", sep[-1])))
 		sep--;
-	return (struct url){sep, user, at ? at + 1 : user, stop};
+	return (struct url){sep, user, host, stop};
 }
 
 static bool is_ssh(const struct url *u) { return memmem(u->scheme, u->user - u->scheme, "ssh", 3) != NULL; }
@@ -202,6 +204,26 @@ static bool is_number(const char *s)
 	return end > s && !*end && !strpbrk(s, "xXnN \t\r\n");
 }
 
+/* Behind hidden characters (a byte order mark is taken off by readers), and in full width, too. */
+static bool is_formula(const char *s)
+{
+	static const uint32_t first[] = {'=', '+', '-', '@', '\t', '\n', 0xff1d, 0xff0b, 0xff0d, 0xff20};
+	enum utf8_class class = UTF8_HIDDEN;
+	const char *text = s;
+	uint32_t c = 0;
+
+	for (size_t left = strlen(s); left && class == UTF8_HIDDEN;) {
+		size_t n = utf8_next(s, left, &class, &c);
+
+		s += n;
+		left -= n;
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(first); i++)
+		if (c == first[i])
+			return !is_number(text);
+	return false;
+}
+
 void buf_add_csv(struct buf *b, const char *s)
 {
 	_cleanup_free_ char *clean = text_shown(s);
@@ -209,7 +231,7 @@ void buf_add_csv(struct buf *b, const char *s)
 	enum utf8_class class;
 
 	s = clean;
-	if (*s && strchr("=+-@\t\n", *s) && !is_number(s))
+	if (is_formula(s))
 		buf_addc(&cell, '\'');
 	for (size_t left = strlen(s), n; left; s += n, left -= n) {
 		n = utf8_next(s, left, &class, NULL);
@@ -283,6 +305,7 @@ void buf_add_shell(struct buf *b, const char *s)
 	buf_addc(b, '\'');
 	while (left) {
 		size_t k = unprintable(s, left);
+		enum utf8_class class;
 
 		if (k) {
 			buf_adds(b, "'\"$(printf '");
@@ -291,10 +314,11 @@ void buf_add_shell(struct buf *b, const char *s)
 			buf_adds(b, "')\"'");
 		} else if (*s == '\'') {
 			buf_adds(b, "'\\''");
+			k = 1;
 		} else {
-			buf_addc(b, *s);
+			k = utf8_next(s, left, &class, NULL);
+			buf_add(b, s, k);
 		}
-		k = k ? k : 1;
 		s += k;
 		left -= k;
 	}

@@ -67,7 +67,8 @@ static void test_term(void)
 
 static void test_csv(void)
 {
-	static const char *const formulas[] = {"=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\n=1", "-", "=cmd|' /C calc'!A0"};
+	static const char *const formulas[] = {"=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\n=1", "-", "=cmd|' /C calc'!A0",
+					       "\xef\xbb\xbf=1", ZWSP RLO "@x", "\xef\xbc\x9d" "1"};
 	static const char *const numbers[] = {"-3.5", "+1e-5", "0", "17", "-0"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(formulas); i++) {
@@ -89,6 +90,7 @@ static void test_html_shell(void)
 
 	wants(buf_add_html, "<a href=\"x\">&'" RLO "\x01" BAD "\n", "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\n",
 	      "HTML");
+	wants(buf_add_shell, "Jos\xc3\xa9's", "'Jos\xc3\xa9'\\''s'", "shell: whole characters");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		_cleanup_buf_ struct buf cmd = {0}, out = {0}, seen = {0};
 
