@@ -4,16 +4,25 @@
 
 #include <json-c/json.h>
 
+/* A folder of our name holds what it may; any other one, such as /srv by mistake, is ours by what is in it. */
+static int private_folder(const char *path, const char *const *own)
+{
+	static const char *const all[] = {"*", NULL};
+	const char *slash = strrchr(path, '/');
+
+	return fs_mkdir_private(path, streq(slash ? slash + 1 : path, "kperfbot") ? all : own);
+}
+
 int ctx_private_folders(const struct config *cfg)
 {
 	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "trees", "worktrees", "runs", "logs", "cases",
 					    "*.mbox", "*.mbox.lock", "smtp.lock", "build*", "etc", NULL};
 	static const char *const cache[] = {"builds", "ccache*", "root", "demo", "demo-base.git", "lock", "kvm-does-not-work", "state",
 					    "build*", NULL};
-	int r = fs_mkdir_private(cfg->state_dir, state);
+	int r = private_folder(cfg->state_dir, state);
 
 	if (r >= 0)
-		(void)fs_mkdir_private(cfg->cache_dir, cache); /* who needs it says so */
+		(void)private_folder(cfg->cache_dir, cache); /* who needs it says so */
 	return r;
 }
 

@@ -55,7 +55,7 @@ local_tree 11
 web=$(free_port)
 background /usr/bin/python3 "$dir/server.py" "$web" "$dir" "$secret"
 url=http://127.0.0.1:$web/up.git with=http://robot:$secret@127.0.0.1:$web/up.git
-wait_for 10 curl -s "$url/info/refs" || wait_for 10 bash -c "exec 3<>/dev/tcp/127.0.0.1/$web"
+wait_for 10 bash -c "exec 3<>/dev/tcp/127.0.0.1/$web"
 umask 0
 local_config
 
