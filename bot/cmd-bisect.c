@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/ask.h"
+#include "reporters/deliver.h"
 
 #include <json-c/json.h>
 
@@ -46,6 +47,10 @@ static struct json_object *case_json(const struct db_case *k)
 static void print_mailed(const struct ctx *c, const struct db_case *k)
 {
 	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
+	struct report_standing st = {0};
+
+	if (streq(k->state, "reported") && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
+		printf("%zu of %zu recipients were put off by the server: the daemon tries again\n", st.waiting, st.n);
 
 	if (streq(k->state, "unmailed"))
 		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n", k->id, smtp);

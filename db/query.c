@@ -48,7 +48,7 @@ struct question {
 	"q.id = c.comparison JOIN machine g ON g.id = q.machine WHERE c.id = ?10)"
 /* A case that nobody has heard of says why, and how people will. */
 #define CASE_NOTE                                                                                                      \
-	"CASE c.state WHEN 'unmailed' THEN 'by hand, so not mailed; ''kperfbot report send ' || c.id || ''' mails it' "     \
+	"CASE c.state WHEN 'unmailed' THEN 'by hand, so not mailed; ''kperfbot report send ' || c.id || ' [--smtp]'' mails it' "     \
 	"WHEN 'undelivered' THEN 'nobody has the report' || coalesce((SELECT ': ' || w.result || '; ''kperfbot report send ' " \
 	"|| c.id || iif(w.key LIKE '%:smtp', ' --smtp', '') || ' --force'' tries again' FROM task w WHERE w.\"case\" = c.id " \
 	"AND w.kind IN ('send', 'report') AND w.state IN ('failed', 'cancelled') ORDER BY w.key DESC LIMIT 1), '') ELSE c.note END"

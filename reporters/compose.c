@@ -497,7 +497,7 @@ int report_build(struct store *s, const struct facts *f, const char *git_dir, co
 
 int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id)
 {
-	static const char *const ready[] = {"found", "reported", "fixed"};
+	static const char *const ready[] = {"found", "reported", "unmailed", "undelivered", "fixed"};
 	_cleanup_facts_ struct facts f = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
 	_cleanup_free_ char *dir = NULL;

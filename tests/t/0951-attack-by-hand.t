@@ -24,7 +24,7 @@ timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree
 is "$(tail -n 1 "$dir/out")" "not mailed: asked by hand, without --mail; 'kperfbot report send 1' mails it" "its last line says so"
 quiet bisect
 is "$(case_field state)" unmailed "the case is unmailed"
-is "$(case_field note)" "by hand, so not mailed; 'kperfbot report send 1' mails it" "case list tells how to mail it"
+is "$(case_field note)" "by hand, so not mailed; 'kperfbot report send 1 [--smtp]' mails it" "case list tells how to mail it"
 kp case show 1 >"$dir/out" 2>&1
 grep -q '^asked by  *hand, so nobody is mailed$' "$dir/out" && grep -q '^to mail it  *kperfbot report send 1$' "$dir/out"; ok $? "so does case show"
 kp report show 1 >"$dir/out" 2>&1; ok $? "its report can be read"
@@ -36,6 +36,19 @@ has "$dir/out" "not mailed"
 quiet "case reopen"
 kp report send 1 >"$dir/out" 2>&1; ok $? "report send"
 is "$(case_field state) $(mails)" "reported 1" "mails it"
+
+# A report that cannot be written is one that nobody has; what it says to do helps.
+rm -rf "$dir/state" "$dir/mbox"; mkdir "$dir/state"; settle
+touch "$dir/state/cases" # no folder for its files
+timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --mail >"$dir/out" 2>>"$dir/log" &
+wait_for 100 grep -q 'cannot write the report' "$dir/log"; kill $!; wait $! 2>/dev/null
+/usr/bin/python3 -c 'import sqlite3,sys; d = sqlite3.connect(sys.argv[1]); d.execute("UPDATE task SET max_attempts = 1, not_before = 0 WHERE kind = ?", ("report",)); d.commit()' "$dir/state/kperfbot.db"
+settle
+is "$(case_field state) $(mails)" "undelivered 0" "the report cannot be written"
+case_field note >"$dir/out"; has "$dir/out" "cannot write the report"
+rm "$dir/state/cases"
+kp report send 1 --force >"$dir/out" 2>&1; ok $? "report send writes and sends it"
+is "$(case_field state) $(mails)" "reported 1" "then it is reported"
 
 # --mail, after all
 rm -rf "$dir/state" "$dir/mbox"

@@ -179,6 +179,15 @@ static void test_busy(struct store *s, int64_t cmp)
 	is_int(report_deliver(s, id, "smtp", &cfg), 0, "nothing more to do, with no server at all");
 	db_delivery_release(&d);
 	db_report_release(&rep);
+	id = put_report(s, cmp, 22, one);
+	store_report_by_case(s, id, &rep);
+	d = (struct db_delivery){.report = rep.id, .way = (char *)"smtp", .recipient = (char *)"ann@example.org", .attempts = 29};
+	delivery_set(s, &d, "waiting", "x");
+	is_int(report_deliver(s, id, "smtp", &cfg), -ECONNREFUSED, "no server, the last time: %s", err_msg());
+	is_state(s, id, "failed: the mail server did not take the report now: ");
+	db_report_release(&rep);
+	free(d.state);
+	free(d.detail);
 	id = put_report(s, cmp, 21, one);
 	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "no server: %s", err_msg());
 }
