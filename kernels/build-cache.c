@@ -7,6 +7,7 @@
  */
 #include "kernels/build-priv.h"
 #include "kernels/tree.h"
+#include "lib/escape.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 
@@ -149,21 +150,21 @@ static int meta_write(const struct build_job *j, const char *dir, struct build_r
 {
 	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir), *image_path = image ? xasprintf("%s/%s", dir, image) : NULL;
 	struct json_object *o = json_object_new_object();
-	const char *text;
+	_cleanup_free_ char *text = NULL;
 	int e;
 
-	json_object_object_add(o, "state", json_object_new_string(r->state));
-	json_object_object_add(o, "image", image ? json_object_new_string(image) : NULL);
+	json_object_object_add(o, "state", json_text(r->state));
+	json_object_object_add(o, "image", image ? json_text(image) : NULL);
 	json_object_object_add(o, "image_bytes", json_object_new_int64(image ? size_of(image_path) : 0));
 	json_object_object_add(o, "seconds", json_object_new_double(r->seconds));
-	json_object_object_add(o, "tree", json_object_new_string(j->q->tree));
-	json_object_object_add(o, "commit", json_object_new_string(j->q->commit));
-	json_object_object_add(o, "from", j->start_commit ? json_object_new_string(j->start_commit) : NULL);
+	json_object_object_add(o, "tree", json_text(j->q->tree));
+	json_object_object_add(o, "commit", json_text(j->q->commit));
+	json_object_object_add(o, "from", j->start_commit ? json_text(j->start_commit) : NULL);
 	json_object_object_add(o, "isolated", json_object_new_boolean(r->isolated));
 	for (size_t i = 0; i < ARRAY_SIZE(meta_texts); i++)
 		if (*meta_text(r, i))
-			json_object_object_add(o, meta_texts[i].name, json_object_new_string(*meta_text(r, i)));
-	text = json_object_to_json_string_ext(o, JSON_C_TO_STRING_PRETTY);
+			json_object_object_add(o, meta_texts[i].name, json_text(*meta_text(r, i)));
+	text = json_line(o);
 	e = build_write(path, text, strlen(text));
 	json_object_put(o);
 	return e;
