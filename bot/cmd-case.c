@@ -162,7 +162,7 @@ static struct json_object *delivery_json(const struct db_delivery *d)
 	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		json_object_object_add(o, texts[i].key, texts[i].text ? json_object_new_string(texts[i].text) : NULL);
+		json_object_object_add(o, texts[i].key, texts[i].text ? json_text(texts[i].text) : NULL);
 	json_object_object_add(o, "attempts", json_object_new_int64(d->attempts));
 	return o;
 }
@@ -196,7 +196,7 @@ static void tell_asked(struct story *s, const struct ctx *c, const struct db_cas
 
 	tell(s, "asked", "asked by", "%s", streq(one->asked, ASKED_DAEMON) ? "the daemon" :
 	     db_case_mails(one) ? "hand, to be mailed" : "hand, so nobody is mailed");
-	json_object_object_add(s->o, "asked", json_object_new_string(one->asked));
+	json_object_object_add(s->o, "asked", json_text(one->asked));
 	if (streq(one->state, "unmailed"))
 		tell(s, "todo", "to mail it", "kperfbot report send %" PRId64 "%s", one->id, smtp);
 	else if (streq(one->state, "undelivered"))
