@@ -8,7 +8,9 @@ local_tree 11 16 || skip_all "no local tree"
 export GIT_DIR=$dir/up.git
 {
 	printf 'Maintainers List\n----------------\n\n'
-	printf 'EVIL\nM:\tEve <eve@example.org>\nN:\t((([a-z]+)+)+)+[0-9]!\nK:\t((.+)+)+$q\nK:\t(?R)*\n\n'
+	printf 'EVIL\nM:\tEve <eve@example.org>\nN:\t((([a-z]+)+)+)+[0-9]!\nK:\t((.+)+)+$q\nK:\t(?R)*\n'
+	nest=x; for _ in {1..60}; do nest="($nest+)"; done # POSIX matchers double their states at each level
+	printf 'N:\t%s!\nK:\t%s!\n\n' "$nest" "$nest"
 	printf 'HONEST\nM:\tHal <hal@example.org>\nF:\tsrc/\n\n'
 	head -c 3000000 /dev/zero | tr '\0' 'x'
 	printf '\nK:\t'; head -c 200000 /dev/zero | tr '\0' '('; printf '\n'

@@ -38,7 +38,9 @@ static void test_refused(void)
 	refuse("a: *x\n", -EINVAL, "f.yaml:1:5: an alias of no anchor");
 	refuse("a: &x [*x]\n", -EINVAL, "an alias inside of what it stands for");
 	refuse("a: {<<: 5}\n", -EINVAL, "<< takes maps");
-	refuse("%TAG !a! b\n---\na: 1\n", -EINVAL, "%TAG");
+	refuse("%TAG !a! b\n---\na: 1\n", -EINVAL, "directives");
+	refuse("a#a aL% a\n---\n%YAMLL\nA--\n%YAML\345\337\210\236\215", -EINVAL, "directives"); /* libfyaml loops */
+	refuse("\xef\xbb\xbf%YAML\xe5", -EINVAL, "directives");
 }
 
 static void repeat(const char *title, const char *head, const char *part, size_t n, const char *tail)
