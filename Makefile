@@ -3,7 +3,7 @@ PREFIX ?= /usr/local
 DESTDIR ?=
 BUILD ?= build
 CC ?= gcc
-PKGS := libgit2 libcurl sqlite3 json-c libfyaml libsystemd libzstd smartcols libcrypto libseccomp libarchive libpcre2-8
+PKGS := libgit2 libcurl sqlite3 json-c yaml-0.1 libsystemd libzstd smartcols libcrypto libseccomp libarchive libpcre2-8
 
 CFLAGS ?= -O2 -g
 WARN := -Wall -Wextra -Wshadow=local -Wno-missing-field-initializers -Wpointer-arith -Wvla -Wstrict-prototypes
@@ -93,7 +93,7 @@ unit: $(UNIT)
 #: clean           remove build folders
 #: knobs: DEVELOPER=1 (warnings are errors)  SANITIZE=1 (ASan, UBSan, leaks)  V=1 (show commands)
 
-DEPS_BUILD := gcc make pkg-config libgit2-dev libcurl4-openssl-dev libsqlite3-dev libjson-c-dev libfyaml-dev libsystemd-dev \
+DEPS_BUILD := gcc make pkg-config libgit2-dev libcurl4-openssl-dev libsqlite3-dev libjson-c-dev libyaml-dev libsystemd-dev \
 	r-mathlib libzstd-dev libsmartcols-dev libssl-dev libseccomp-dev libarchive-dev libpcre2-dev
 DEPS_RUN := git qemu-system-x86 stress-ng linux-perf bubblewrap uidmap busybox-static iproute2 ethtool time zstd lz4 cpio xz-utils \
 	flex bison bc libelf-dev linux-source-6.1 perl patch kmod procps pahole xdp-tools sockperf

@@ -2,14 +2,13 @@
 #include "lib/yaml.h"
 #include "lib/fs.h"
 
-#include <libfyaml.h>
+#include <yaml.h>
 
 #define MAX_BYTES (4u << 20)
 #define MAX_DEPTH 100
 #define MAX_NODES 100000
 #define MAX_TEXT (16u << 20)    /* of all scalars, with those that aliases repeat */
 #define MAX_ANCHORS 1000
-#define MAX_MARKS 200000        /* characters that may stand for a value's end: libfyaml keeps a line's tokens, 350 bytes each */
 
 /* Nodes that aliases repeat are shared, so the tree is one in its reading only; the size is that of the reading. */
 struct node {
@@ -22,12 +21,14 @@ struct arena { struct node **v; size_t n, cap; };
 
 int ynode_err(const struct ynode *n, int r, const char *fmt, ...)
 {
-	char text[1024];
+	_cleanup_free_ char *text = NULL;
+	char raw[1024];
 	va_list ap;
 
 	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
+	vsnprintf(raw, sizeof(raw), fmt, ap);
 	va_end(ap);
+	text = term_safe(raw);
 	return n ? err_set(r, "%s:%d:%d: %s", n->file, n->line, n->col, text) : err_set(r, "%s", text);
 }
 
@@ -77,9 +78,8 @@ static int charge(struct loader *l, size_t nodes, size_t bytes)
 	return 0;
 }
 
-static int new_node(struct loader *l, enum ykind kind, struct fy_event *e, struct node **ret)
+static int new_node(struct loader *l, enum ykind kind, const yaml_event_t *e, struct node **ret)
 {
-	const struct fy_mark *m = fy_event_start_mark(e);
 	struct node *n;
 
 	if (charge(l, 1, 0) < 0)
@@ -87,40 +87,34 @@ static int new_node(struct loader *l, enum ykind kind, struct fy_event *e, struc
 	n = xcalloc(1, sizeof(*n));
 	n->n = (struct ynode){.kind = kind, .text = "", .file = l->y->file, .line = 1, .col = 1};
 	n->size = 1;
-	if (m && kind == Y_SCALAR) {
-		n->n.line = m->line + 1;
-		n->n.col = m->column + 1;
+	if (kind == Y_SCALAR) {
+		n->n.line = (int)e->start_mark.line + 1;
+		n->n.col = (int)e->start_mark.column + 1;
 	}
 	GROW(l->a->v, l->a->n, l->a->cap);
 	*ret = l->a->v[l->a->n++] = n;
 	return 0;
 }
 
-static int note_anchor(struct loader *l, struct fy_token *t, struct node *n)
+static int note_anchor(struct loader *l, const yaml_char_t *name, struct node *n)
 {
-	size_t len;
-	const char *s = t ? fy_token_get_text(t, &len) : NULL;
-
-	if (!s)
+	if (!name)
 		return 0;
 	if (l->n_anchors == MAX_ANCHORS)
 		return too_large(l);
-	l->anchor[l->n_anchors++] = (struct anchor){xstrndup(s, len), n};
+	l->anchor[l->n_anchors++] = (struct anchor){xstrdup((const char *)name), n};
 	return 0;
 }
 
 /* The latest anchor of that name. */
-static int find_alias(struct loader *l, struct fy_event *e, struct node **ret)
+static int find_alias(struct loader *l, const yaml_event_t *e, struct node **ret)
 {
-	const struct fy_mark *m = fy_event_start_mark(e);
-	const struct ynode here = {.file = l->y->file, .line = m ? m->line + 1 : 1, .col = m ? m->column + 1 : 1};
-	size_t len = 0;
-	const char *s = fy_token_get_text(e->alias.anchor, &len);
+	const struct ynode here = {.file = l->y->file, .line = (int)e->start_mark.line + 1, .col = (int)e->start_mark.column + 1};
 
-	for (size_t i = l->n_anchors; s && i--;) {
+	for (size_t i = l->n_anchors; i--;) {
 		struct anchor *a = &l->anchor[i];
 
-		if (strlen(a->name) != len || memcmp(a->name, s, len))
+		if (!streq(a->name, (const char *)e->data.alias.anchor))
 			continue;
 		if (a->n->open)
 			return ynode_err(&here, -EINVAL, "an alias inside of what it stands for");
@@ -132,20 +126,19 @@ static int find_alias(struct loader *l, struct fy_event *e, struct node **ret)
 	return ynode_err(&here, -EINVAL, "an alias of no anchor");
 }
 
-static int scalar(struct loader *l, struct fy_event *e, struct node **ret)
+static int scalar(struct loader *l, const yaml_event_t *e, struct node **ret)
 {
-	struct fy_token *t = e->scalar.value;
-	size_t len = 0;
-	const char *s = t ? fy_token_get_text(t, &len) : NULL;
+	const char *s = (const char *)e->data.scalar.value;
+	size_t len = e->data.scalar.length;
+	bool quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	struct node *n;
-	bool quoted = t && fy_token_scalar_style(t) != FYSS_PLAIN;
 	int r = new_node(l, len || quoted ? Y_SCALAR : Y_NULL, e, &n);
 
 	if (r < 0 || (r = charge(l, 0, len)) < 0)
 		return r;
 	n->bytes = len;
 	n->n.quoted = quoted;
-	if (s && (quoted || (len && !(len == 1 && *s == '~') && !(len == 4 && !memcmp(s, "null", 4))))) {
+	if (quoted || (len && !(len == 1 && *s == '~') && !(len == 4 && !memcmp(s, "null", 4)))) {
 		n->n.kind = Y_SCALAR;
 		n->n.text = n->text = xstrndup(s, len);
 		if (strlen(n->text) != len)
@@ -154,7 +147,7 @@ static int scalar(struct loader *l, struct fy_event *e, struct node **ret)
 		n->n.kind = Y_NULL;
 	}
 	*ret = n;
-	return note_anchor(l, e->scalar.anchor, n);
+	return note_anchor(l, e->data.scalar.anchor, n);
 }
 
 static void append(struct node *to, struct ynode *key, struct ynode *val)
@@ -198,7 +191,7 @@ static int add_value(struct loader *l, struct node *v, bool alias)
 	return 0;
 }
 
-static int begin(struct loader *l, enum ykind kind, struct fy_event *e, struct fy_token *anchor)
+static int begin(struct loader *l, enum ykind kind, const yaml_event_t *e, const yaml_char_t *anchor)
 {
 	struct node *n;
 
@@ -284,51 +277,55 @@ static int end(struct loader *l)
 	return r < 0 ? r : add_value(l, n, false);
 }
 
-static int take_event(struct loader *l, struct fy_event *e)
+static int take_event(struct loader *l, const yaml_event_t *e)
 {
 	struct node *n = NULL;
 	int r;
 
 	switch (e->type) {
-	case FYET_DOCUMENT_START:
+	case YAML_DOCUMENT_START_EVENT:
 		forget_anchors(l);
 		return 0;
-	case FYET_SCALAR:
+	case YAML_SCALAR_EVENT:
 		r = scalar(l, e, &n);
 		return r < 0 ? r : add_value(l, n, false);
-	case FYET_ALIAS:
+	case YAML_ALIAS_EVENT:
 		r = find_alias(l, e, &n);
 		return r < 0 ? r : add_value(l, n, true);
-	case FYET_SEQUENCE_START: return begin(l, Y_LIST, e, e->sequence_start.anchor);
-	case FYET_MAPPING_START: return begin(l, Y_MAP, e, e->mapping_start.anchor);
-	case FYET_SEQUENCE_END:
-	case FYET_MAPPING_END: return end(l);
+	case YAML_SEQUENCE_START_EVENT: return begin(l, Y_LIST, e, e->data.sequence_start.anchor);
+	case YAML_MAPPING_START_EVENT: return begin(l, Y_MAP, e, e->data.mapping_start.anchor);
+	case YAML_SEQUENCE_END_EVENT:
+	case YAML_MAPPING_END_EVENT: return end(l);
 	default: return 0;
 	}
 }
 
-static int take_events(struct fy_parser *p, struct loader *l)
+static int syntax_error(const char *name, const yaml_parser_t *p)
 {
-	struct fy_event *e;
+	_cleanup_free_ char *safe = term_safe(p->problem ? p->problem : "not valid YAML");
+
+	if (p->error == YAML_READER_ERROR)
+		return err_set(-EINVAL, "%s: byte %zu: %s", name, p->problem_offset, safe);
+	return err_set(-EINVAL, "%s:%zu:%zu: %s", name, p->problem_mark.line + 1, p->problem_mark.column + 1, safe);
+}
+
+static int take_events(yaml_parser_t *p, struct loader *l)
+{
+	yaml_event_t e;
+	bool last = false;
 	int r = 0;
 
-	while (r == 0 && (e = fy_parser_parse(p))) {
-		r = take_event(l, e);
-		fy_parser_event_free(p, e);
+	while (r == 0 && !last) {
+		if (!yaml_parser_parse(p, &e)) {
+			r = syntax_error(l->y->file, p);
+			break;
+		}
+		last = e.type == YAML_STREAM_END_EVENT;
+		r = take_event(l, &e);
+		yaml_event_delete(&e);
 	}
 	forget_anchors(l);
 	return r;
-}
-
-/* libfyaml's first complaint as "file:line:column: text". */
-static int syntax_error(const char *name, struct fy_diag *diag)
-{
-	void *prev = NULL;
-	struct fy_diag_error *e = fy_diag_errors_iterate(diag, &prev);
-
-	if (!e)
-		return err_set(-EINVAL, "%s: not valid YAML", name);
-	return err_set(-EINVAL, "%s:%d:%d: %s", name, e->line, e->column, e->msg);
 }
 
 /* Does a line begin there? YAML 1.1 has three more line breaks, and a mark of the byte order is no column. */
@@ -342,55 +339,32 @@ static bool line_begins(const char *text, size_t at)
 	return !at;
 }
 
-/* What libfyaml would spend memory or quadratic time on before our limits see it. */
 static int check_text(const char *name, const char *text, size_t len)
 {
-	size_t marks = 0;
-
 	if (len > MAX_BYTES)
 		return err_set(-EFBIG, "%s: larger than 4 MiB", name);
-	if (len && memchr(text, 0, len))
-		return err_set(-EINVAL, "%s: holds a NUL byte", name);
-	for (size_t i = 0; i < len; i++) {
-		marks += text[i] && strchr("[]{},:*\"'", text[i]);
-		/* its scanner of directives takes quadratic time, and loops */
-		if (text[i] == '%' && line_begins(text, i))
+	for (size_t i = 0; i < len; i++)
+		if (text[i] == '%' && line_begins(text, i)) /* %TAG lines take quadratic time */
 			return err_set(-EINVAL, "%s: a line begins with %%: directives are of no use here", name);
-	}
-	return marks > MAX_MARKS ? err_set(-EFBIG, "%s: more than %d brackets, colons, commas and quotes", name, MAX_MARKS) : 0;
+	return 0;
 }
 
 int yaml_load_text(const char *name, const char *text, size_t len, struct yaml *ret)
 {
-	struct fy_diag_cfg dcfg;
-	struct fy_diag *diag;
-	struct fy_parse_cfg cfg = {.flags = FYPCF_QUIET | FYPCF_COLLECT_DIAG | FYPCF_DEFAULT_VERSION_1_1};
 	struct yaml y = {.file = xstrdup(name), .arena = xcalloc(1, sizeof(struct arena))};
 	_cleanup_free_ struct loader *l = xcalloc(1, sizeof(*l));
-	struct fy_parser *fyp;
-	int r = check_text(name, text, len);
+	yaml_parser_t p;
+	int r;
 
-	if (r < 0) {
-		yaml_release(&y);
-		return r;
-	}
-	fy_diag_cfg_default(&dcfg);
-	dcfg.fp = NULL;
-	dcfg.output_fn = NULL;
-	diag = fy_diag_create(&dcfg);
-	fy_diag_set_collect_errors(diag, true);
-	cfg.diag = diag;
-	fyp = fy_parser_create(&cfg);
-	if (!fyp || fy_parser_set_string(fyp, text, len) < 0)
-		r = err_set(-EINVAL, "%s: cannot be read as YAML", name);
 	l->y = &y;
 	l->a = y.arena;
+	if (!yaml_parser_initialize(&p))
+		abort();
+	yaml_parser_set_input_string(&p, (const unsigned char *)text, len);
+	r = check_text(name, text, len);
 	if (r == 0)
-		r = take_events(fyp, l);
-	if (r == 0 && (fy_diag_got_error(diag) || (fyp && fy_parser_get_stream_error(fyp))))
-		r = syntax_error(name, diag);
-	fy_parser_destroy(fyp);
-	fy_diag_destroy(diag);
+		r = take_events(&p, l);
+	yaml_parser_delete(&p);
 	if (r < 0) {
 		yaml_release(&y);
 		return r;

@@ -23,10 +23,10 @@ static void make_store(void)
 static void expand(const uint8_t *p, size_t n, struct buf *out)
 {
 	for (size_t i = 0; i < n; i++) {
-		if (p[i] == 1 && i + 1 < n)
-			buf_add(out, mail.s, MIN(mail.len, (size_t)p[++i] * 60));
-		else
-			buf_addc(out, (char)p[i]);
+		size_t most = p[i] == 1 && i + 1 < n ? (size_t)p[i + 1] * 60 : 0;
+
+		buf_add(out, most ? mail.s : (const char *)p + i, most ? MIN(mail.len, most) : 1);
+		i += most > 0;
 	}
 }
 

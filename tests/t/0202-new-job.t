@@ -20,7 +20,7 @@ ok $? "odd names are refused"
 
 flags=(-std=gnu11 -I. -D_GNU_SOURCE -DMATHLIB_STANDALONE '-DKPB_DATADIR="x"' -Wall -Wextra -Werror -Wno-missing-field-initializers)
 sources=$(find lib db jobs -name '*.c' ! -path 'jobs/agent/*' ! -path '*/guest/*')
-pkgs="sqlite3 json-c libfyaml libzstd smartcols libcrypto"
+pkgs="sqlite3 json-c yaml-0.1 libzstd smartcols libcrypto"
 # shellcheck disable=SC2046,SC2086
 gcc "${flags[@]}" $(pkg-config --cflags $pkgs) -O0 -shared -fPIC -o "$T/lib.so" $sources $(pkg-config --libs $pkgs) -lRmath -lm \
 	2>"$T/err" &&

@@ -35,11 +35,12 @@ static void refuse(const char *text, int error, const char *words)
 static void test_refused(void)
 {
 	refuse("a: 1\nb: 2\na: 3\n", -EINVAL, "f.yaml:3:1: duplicate key");
-	refuse("a: *x\n", -EINVAL, "f.yaml:1:5: an alias of no anchor");
+	refuse("\"a\\x1b[31m\": 1\n\"a\\x1b[31m\": 1\n", -EINVAL, "duplicate key");
+	refuse("a: *x\n", -EINVAL, "f.yaml:1:4: an alias of no anchor");
 	refuse("a: &x [*x]\n", -EINVAL, "an alias inside of what it stands for");
 	refuse("a: {<<: 5}\n", -EINVAL, "<< takes maps");
 	refuse("%TAG !a! b\n---\na: 1\n", -EINVAL, "directives");
-	refuse("a#a aL% a\n---\n%YAMLL\nA--\n%YAML\345\337\210\236\215", -EINVAL, "directives"); /* libfyaml loops */
+	refuse("a#a aL% a\n---\n%YAMLL\nA--\n%YAML\345\337\210\236\215", -EINVAL, "directives");
 	refuse("\xef\xbb\xbf%YAML\xe5", -EINVAL, "directives");
 }
 
