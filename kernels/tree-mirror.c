@@ -14,6 +14,7 @@
 #define FETCH_MEMORY (4ULL << 30)
 #define TIDY_MEMORY (8ULL << 30)
 #define PACK_MAX (8ULL << 30)           /* twice the kernel's whole history */
+#define HEADS_MAX 10000                 /* branches that are watched */
 #define MIRROR_MAX (64LL << 30)
 
 void tree_refs_release(struct tree_refs *r)
@@ -224,6 +225,8 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		if (!tab || !oid_valid(l, tab - l) || !startswith(tab + 1, prefix) || !tree_ref_valid(tab + 1))
 			continue;
 		*tab = 0;
+		if (refs.n >= HEADS_MAX)
+			return err_set(-E2BIG, "'%s' has more than %d branches; watch some of them by 'branches'", shown, HEADS_MAX);
 		if (branch_wanted(tab + 1 + strlen(prefix), globs))
 			refs_add(&refs, tab + 1 + strlen(prefix), l);
 	}

@@ -438,7 +438,7 @@ int zstd_read(const char *path_zst, size_t max, struct buf *ret)
 	ZSTD_inBuffer in;
 	char chunk[65536];
 	size_t k = 1;
-	int r = fs_read(path_zst, 0, &z);
+	int r = fs_read(path_zst, max ? max + sizeof(chunk) : 0, &z); /* what does not compress grows by less */
 
 	if (r < 0)
 		return r;

@@ -1,6 +1,6 @@
 #!/usr/bin/python3
 """hostile-git.py PORT - a git server on loopback that is up to no good; the path says how: /refs never ends its list of
-branches, /expand sends a pack of some kilobytes that stands for 64 GiB, /flood one that never ends, /honest-list just lists."""
+branches, /many has 20,000, /expand sends a pack of some kilobytes that stands for 64 GiB, /flood one that never ends."""
 import hashlib, re, socket, struct, sys, threading, zlib
 
 OID = b"1234567890123456789012345678901234567890"
@@ -77,6 +77,8 @@ def talk(c):
     while path == "/refs":
         c.sendall(b"".join(pkt(OID + b" refs/heads/%s%09d\n" % (b"x" * 200, i + k)) for k in range(1000)))
         i += 1000
+    if path == "/many":
+        c.sendall(b"".join(pkt(OID + b" refs/heads/b%09d\n" % k) for k in range(20000)))
     c.sendall(b"0000")
     said = b""
     while b"done\n" not in said:

@@ -22,6 +22,9 @@ has "$dir/out" "cannot list 'git://127.0.0.1:$port/refs'"
 [ $((SECONDS - start)) -lt 100 ]; ok $? "in $((SECONDS - start)) s"
 grep -E "larger than git may take|too many branches|longer than|[Oo]ut of memory" "$dir/out" >/dev/null; ok $? "branches without end: $(head -n 1 "$dir/out")"
 
+limited tree add many "git://127.0.0.1:$port/many" --program --artefact x
+has "$dir/out" "more than 10000 branches"
+
 limited tree add expand "git://127.0.0.1:$port/expand" --program --artefact x; ok $? "a tree that lists as others do"
 start=$SECONDS
 limited tree fetch expand; [ $? != 0 ]; ok $? "its pack, which stands for 64 GiB, is an error"
