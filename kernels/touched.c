@@ -6,7 +6,7 @@
 #define SOURCE_MAX (16u << 20)  /* bytes of a file; larger ones are taken for binary */
 #define LINES_MAX 50000         /* changed lines that are looked up in a profile */
 #define PATHS_MAX 200000        /* two releases of the kernel with years between them */
-#define WORK_MAX (2ull << 30)   /* bytes of source that are read in search of callers, and steps of looking up */
+#define WORK_MAX (1ull << 30)   /* bytes of source that are read in search of callers, and steps of looking up */
 
 static inline void cleanup_diff(git_diff **p) { git_diff_free(*p); }
 
