@@ -51,7 +51,7 @@ if [ "$(id -u)" != 0 ] || ! ip netns add kpbprobe$$ 2>/dev/null; then
 fi
 ip netns del kpbprobe$$
 # one test at a time has the namespaces kpb0 and kpb1
-exec 9</run/netns && flock 9
+exec 9</run && flock 9 # ip itself locks /run/netns
 
 # ---- the sink ----
 PATH=$(dirname "$K"):$PATH
