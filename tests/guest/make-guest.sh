@@ -67,7 +67,7 @@ exec busybox switch_root /root /bin/sh /run/guest/main
 END
 chmod +x "$dir/initrd.d/init"
 (cd "$dir/initrd.d" && find . | cpio -o -H newc --quiet -R 0:0 | gzip -1) >"$dir/initrd" || exit 1
-size=$(($(du -sm "$dir/root" | cut -f 1) + 400))
+size=$(($(du -sm "$dir/root" | cut -f 1) + 2500))
 mke2fs -q -t ext4 -O ^has_journal -E lazy_itable_init=1 -d "$dir/root" "$dir/root.img.new" "${size}M" >>"$dir/log" || exit 1
 dpkg-query --admindir="$dir/root/var/lib/dpkg" -W -f '${Package}\n' >"$dir/has" || exit 1
 rm -rf "$dir/root" "$dir/initrd.d"

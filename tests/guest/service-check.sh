@@ -3,7 +3,7 @@
 out=/run/guest/out
 mkdir -p "$out"
 kp() {
-	runuser -u kperfbot -- env KPERFBOT_STATE=/var/lib/kperfbot KPERFBOT_CACHE=/var/cache/kperfbot kperfbot "$@"
+	timeout 200 runuser -u kperfbot -- env KPERFBOT_STATE=/var/lib/kperfbot KPERFBOT_CACHE=/var/cache/kperfbot kperfbot "$@"
 }
 echo "check: begins at $(cut -d ' ' -f 1 /proc/uptime)"
 systemctl is-active kperfbot >"$out/active"
@@ -14,6 +14,7 @@ done
 systemctl show -p StatusText -p ActiveState kperfbot >"$out/state"
 kp run local-bench --tree small --commit main -n 2 >"$out/run" 2>&1
 echo $? >"$out/run-status"
+[ "$(cat "$out/run-status")" = 0 ] || ps -eo user,pid,ppid,stat,wchan:20,etimes,args --forest >"$out/processes"
 kp query runs --json >"$out/runs.json" 2>&1
 kp query builds --json >"$out/builds.json" 2>&1
 pid=$(systemctl show -P MainPID kperfbot)

@@ -5,6 +5,7 @@ export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 exec </dev/null >/dev/console 2>&1
 chmod 755 /run
 cp -a /run/guest/root/. /
+ldconfig
 systemd-sysusers
 usermod --add-subuids 200000-265535 --add-subgids 200000-265535 kperfbot
 install -d -m 755 /etc/kperfbot /srv /home/ann
