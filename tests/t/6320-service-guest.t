@@ -37,6 +37,8 @@ is "$(cat "$dir/got/active")" active "the service is up"
 is "$(cat "$dir/got/run-status")" 0 "it has built a commit and measured it" || { tell run; tell journal; }
 is "$(field "$dir/got/runs.json" '[r["verdict"] for r in o]')" "['ok', 'ok']" "twice"
 is "$(field "$dir/got/builds.json" '[b["state"] for b in o]')" "['ok']" "from one build"
+is "$(tail -n 1 "$dir/got/isolated")" 1,1 "both in a box"
+grep -q 'kperfbot.service/kperfbot-main$' "$dir/got/groups"; ok $? "in control groups that systemd has handed over"
 is "$(awk '/^NoNewPrivs|^Seccomp:|^CapBnd/ { print $1, $2 }' "$dir/got/status" | paste -sd ' ')" \
 	"CapBnd: 00000000000000c0 NoNewPrivs: 1 Seccomp: 2" "under a filter, with no way up, its capabilities being those over its own ids"
 is "$(awk '$1 == $2 && $3 == 1 || $2 >= 200000 && $2 + $3 <= 265536 { n++ } END { print n == NR }' "$dir/got/uid_map")" 1 \
