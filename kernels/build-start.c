@@ -155,7 +155,8 @@ static const char tidy[] =
 	"exec 2>/dev/null; cd \"$OUT\" || exit 1\n"
 	"rm -f vmlinux vmlinux.o vmlinux.debug vmlinux.a vmlinux.symvers System.map modules.tar .tmp_vmlinux* .tmp_System.map "
 	"arch/x86/boot/bzImage arch/x86/boot/vmlinux.bin arch/x86/boot/compressed/vmlinux arch/x86/boot/compressed/vmlinux.bin*\n"
-	"touch /tmp/now && find . -newer /tmp/now -print -quit\n";
+	"now=$(mktemp) && find . -newer \"$now\" -print -quit\n"
+	"rm -f \"$now\"\n";
 
 int start_keep(struct build_job *j)
 {

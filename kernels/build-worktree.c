@@ -43,9 +43,10 @@ static const char kernel_script[] =
 	"fi\n";
 
 static const char program_script[] =
-	"export GIT_DIR=" GIT " GIT_WORK_TREE=" BOX_SRC " GIT_INDEX_FILE=/tmp/index\n"
+	"index=$(mktemp -d) && trap 'rm -rf \"$index\"' EXIT || exit 1\n"
+	"export GIT_DIR=" GIT " GIT_WORK_TREE=" BOX_SRC " GIT_INDEX_FILE=\"$index/index\"\n"
 	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0\n"
-	"cd " BOX_SRC " && exec git -c core.hooksPath=/dev/null -c core.autocrlf=false read-tree --reset -u \"$COMMIT\"\n";
+	"cd " BOX_SRC " && git -c core.hooksPath=/dev/null -c core.autocrlf=false read-tree --reset -u \"$COMMIT\"\n";
 
 static int folders(const struct build_job *j)
 {
