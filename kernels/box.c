@@ -218,7 +218,7 @@ struct watched {
 	const struct box *b;
 	struct watch_groups groups;
 	uint64_t memory;
-	int64_t disk, inodes, output, base_bytes, base_files;
+	int64_t disk, inodes, output;
 	usec_t deadline, usage_at;
 	int64_t free_then, inodes_then; /* of the file system of the first writable mount */
 	bool isolated;
@@ -302,9 +302,9 @@ static enum box_stop over_quota(struct watched *w)
 	w->inodes_then = inodes;
 	if (usage_of_all(w->b, &bytes, &files) < 0)
 		return BOX_NOT_STOPPED;
-	if (bytes - w->base_bytes > w->disk)
+	if (bytes > w->disk)
 		return BOX_DISK_USED;
-	return files - w->base_files > w->inodes ? BOX_FILES : BOX_NOT_STOPPED;
+	return files > w->inodes ? BOX_FILES : BOX_NOT_STOPPED;
 }
 
 static enum box_stop over_limit(struct watched *w, pid_t pid)
@@ -503,10 +503,9 @@ static int run_unchecked(const struct box *b, struct box_result *ret)
 	int r;
 
 	watched_init(&w, b);
-	r = usage_of_all(b, &w.base_bytes, &w.base_files);
-	if (r == 0 && w.isolated)
+	if (w.isolated)
 		r = filter = box_filter();
-	else if (r == 0)
+	else
 		r = plain_folder(b, &plain);
 	if (r >= 0)
 		r = run_in(&w, plain, filter, &out);

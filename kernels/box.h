@@ -33,7 +33,7 @@ struct box_mount { const char *host, *inside; bool writable; };
 
 struct box_limits {
 	uint64_t memory;        /* bytes, all processes and their /tmp together; 0: BOX_MEMORY or 3/4 of what the machine has */
-	int64_t disk, inodes;   /* what may be written below the mounts that are writable; 0: BOX_DISK, BOX_INODES */
+	int64_t disk, inodes;   /* what the writable mounts may hold, with what was there before; 0: BOX_DISK, BOX_INODES */
 	int64_t output;         /* bytes of the log; 0: BOX_OUTPUT */
 	double seconds;         /* 0: none */
 };

@@ -143,7 +143,7 @@ int start_copy(struct build_job *j, struct sandbox_result *ret)
 	_cleanup_free_ char *objects = objects_dir(j->q), *dir = xasprintf("%s/%s", objects, j->start_key),
 			    *from = xasprintf("%s/o", dir), *stamp = xasprintf("%s/start.json", dir);
 	const struct box_mount mounts[] = {{from, BOX "/start", false}, {j->out, BOX_OUT, true}};
-	struct build_step s = {.script = "exec cp -a --reflink=auto " BOX "/start/. " BOX_OUT "/", .mount = mounts,
+	struct build_step s = {.script = "exec cp -dR --preserve=mode,timestamps,links --reflink=auto " BOX "/start/. " BOX_OUT "/", .mount = mounts,
 			       .n_mounts = ARRAY_SIZE(mounts)};
 
 	utimensat(AT_FDCWD, stamp, NULL, 0); /* used last, removed last */

@@ -230,6 +230,19 @@ static int as_state(int r, struct build_result *ret)
 	return 0;
 }
 
+/* What no checkout could take is the commit's fault, told before git tries. 1: it is. */
+static int checkable(struct build_job *j, struct build_result *ret)
+{
+	int r = tree_check(j->q->git_dir, j->q->commit);
+
+	if (r >= 0 || !tree_fault(r))
+		return MIN(r, 0);
+	ret->state = "broken";
+	ret->error = xstrdup(err_msg());
+	r = build_cache_put(j, NULL, ret);
+	return r < 0 ? r : 1;
+}
+
 static int build_now(struct build_job *j, struct build_result *ret)
 {
 	double limit = j->q->timeout_s > 0 ? j->q->timeout_s : TIMEOUT_S;
@@ -260,9 +273,10 @@ static int build_now(struct build_job *j, struct build_result *ret)
 	}
 	r = build_cache_begin(j);
 	if (r == 0)
+		r = checkable(j, ret);
+	if (r == 0)
 		r = j->q->kind == BUILD_KERNEL ? build_kernel(j, ret) : build_program(j, ret);
-	if (r < 0)
-		r = as_state(r, ret);
+	r = r < 0 ? as_state(r, ret) : 0;
 	start_end(j);
 	if (j->kept)
 		(void)fs_rm_rf(j->kept);
