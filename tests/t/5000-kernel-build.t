@@ -18,8 +18,8 @@ cat >"$dir/data/kernels/configs/tiny.config" <<-'EOF'
 	CONFIG_PRINTK=y
 	CONFIG_NET=y
 	CONFIG_UNIX=y
-	# CONFIG_DEBUG_BUGVERBOSE is not set
 EOF
+grep ' is not set$' kernels/configs/vm-min.config >>"$dir/data/kernels/configs/tiny.config"
 
 # the demo's first commit, and three of our own on it, made without checking anything out
 repo=$dir/repo.git
