@@ -69,6 +69,7 @@ config() { # ALLOW
 	state_dir: $dir/state
 	cache_dir: $dir/cache
 	min_free_mb: 0
+	$(sandbox_line)
 	judge: {min_effect: 0.01, reach: false}
 	mail:
 	  robot_address: robot@robot.example.com

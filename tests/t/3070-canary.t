@@ -38,6 +38,7 @@ config() { # CANARY-LINES
 	state_dir: $dir/state
 	cache_dir: $dir/cache
 	min_free_mb: 0
+	$(sandbox_line)
 	judge: {min_effect: 0.01}
 	mail: {mbox: $dir/mbox}
 	machines:

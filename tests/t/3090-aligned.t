@@ -22,6 +22,7 @@ mkdir "$dir/etc"
 cp tests/demo/local-bench.yaml "$dir/etc/"
 cat >"$dir/etc/kperfbot.yaml" <<EOF2
 state_dir: $dir/state
+$(sandbox_line)
 cache_dir: $dir/cache
 min_free_mb: 0
 judge: {min_effect: 0.01, proof_aligned: true}

@@ -39,6 +39,8 @@ skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 skip() { n=$((n + 1)); echo "ok $n - # SKIP $1"; }
 # need_box: kernels and programs are built in a box here; else the reason is in $no_box
 need_box() { no_box=$("$kperfbot" box check 2>&1 >/dev/null) || { no_box="builds cannot be isolated here: ${no_box#kperfbot: }"; return 1; }; }
+# sandbox_line: for a configuration, so that programs are built where there are no boxes, too
+sandbox_line() { need_box || echo "sandbox: none"; }
 kp() { "$kperfbot" --config "$dir/etc" "$@"; }
 field() { # JSON_FILE EXPRESSION over o
 	/usr/bin/python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
@@ -79,7 +81,7 @@ local_config() {
 	state_dir: ${state:-$dir/state}
 	cache_dir: $dir/cache
 	min_free_mb: 0
-	$(need_box || echo "sandbox: none")
+	$(sandbox_line)
 	judge:
 	  min_effect: 0.01
 	mail:
