@@ -19,7 +19,8 @@ unit() { # NAME LINES
 unit git "[Service]
 ExecStart=/usr/bin/git daemon --listen=127.0.0.1 --base-path=/srv --export-all"
 # the same confinement around somebody who tries what the bot should not be able to
-sed -e 's|^ExecStart=.*|ExecStart=/usr/local/lib/kperfbot/service run kperfbot /run/guest/probe|' -e '/^\(ExecStartPre\|ExecStopPost\|WatchdogSec\|Restart\)/d' \
+sed -e 's|^ExecStart=.*|ExecStart=/usr/local/lib/kperfbot/service run kperfbot /run/guest/probe|' \
+	-e '/^\(ExecStartPre\|ExecStopPost\|WatchdogSec\|Restart\)/d' \
 	-e 's/^Type=.*/Type=oneshot/' /usr/local/lib/systemd/system/kperfbot.service >/etc/systemd/system/probe.service
 unit check "[Unit]
 After=kperfbot.service git.service
@@ -32,7 +33,8 @@ cat >/etc/systemd/system/test.target <<-'END'
 	Requires=basic.target
 	Wants=git.service kperfbot.service check.service
 END
-for u in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-timesyncd.service getty@tty1.service \
+for u in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-timesyncd.service \
+	getty@tty1.service \
 	serial-getty@ttyS0.service systemd-random-seed.service systemd-udev-trigger.service e2scrub_reap.service; do
 	ln -sf /dev/null "/etc/systemd/system/$u"
 done

@@ -9,11 +9,13 @@ bare() { env -i PATH="$PATH" KPERFBOT_DATA="$root" "$@"; }
 bare "$kperfbot" config check "$dir/empty" >"$dir/out" 2>&1; is $? 2 "no HOME: no cache"
 has "$dir/out" "cache_dir: HOME is not set: set it, or KPERFBOT_CACHE to a folder"
 bare HOME=here "$kperfbot" config check "$dir/empty" >"$dir/out" 2>&1; is $? 2 "nor with a HOME that is no whole path"
-bare KPERFBOT_STATE="$dir/s" KPERFBOT_CACHE="$dir/c" "$kperfbot" config check "$dir/empty" >"$dir/out" 2>&1; ok $? "the variables that it names help"
+bare KPERFBOT_STATE="$dir/s" KPERFBOT_CACHE="$dir/c" "$kperfbot" config check "$dir/empty" >"$dir/out" 2>&1
+ok $? "the variables that it names help"
 mkdir "$dir/named"
 printf 'state_dir: %s\ncache_dir: %s\n' "$dir/s" "$dir/c" >"$dir/named/kperfbot.yaml"
 bare "$kperfbot" config check "$dir/named" >"$dir/out" 2>&1; ok $? "so does the configuration"
-bare XDG_STATE_HOME="$dir/s" XDG_CACHE_HOME="$dir/c" "$kperfbot" config show "$dir/empty" >"$dir/out" 2>&1; ok $? "and XDG_CACHE_HOME"
+bare XDG_STATE_HOME="$dir/s" XDG_CACHE_HOME="$dir/c" "$kperfbot" config show "$dir/empty" >"$dir/out" 2>&1
+ok $? "and XDG_CACHE_HOME"
 
 # the attack: the folders of somebody without HOME are links to what is dear to them, in a /tmp of our own
 mkdir -p "$dir/dear/.cache" "$dir/box"

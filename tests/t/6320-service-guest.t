@@ -8,7 +8,8 @@ mkdir -p "$dir/in/etc" "$dir/got"
 make -s install-files BUILD="$(dirname "$kperfbot")" DESTDIR="$dir/in/root" >"$dir/log" 2>&1; ok $? "make install"
 # its libraries come along: the guest's packages do not change with them
 mkdir -p "$dir/in/root/usr/local/lib"
-ldd "$kperfbot" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' | grep -Ev '/lib(c|m|pthread|dl|rt|resolv)\.so' | xargs -I{} cp -L {} "$dir/in/root/usr/local/lib/"
+ldd "$kperfbot" | awk '$2 == "=>" && $3 ~ /^\// { print $3 }' |
+	grep -Ev '/lib(c|m|pthread|dl|rt|resolv)\.so' | xargs -I{} cp -L {} "$dir/in/root/usr/local/lib/"
 bash tests/demo/make-local-tree.sh 3 "$dir/in/tree.git" 8 >"$dir/demo.json" 2>"$dir/out"; ok $? "a program's tree"
 cp tests/demo/local-bench.yaml "$dir/in/etc/"
 cat >"$dir/in/etc/kperfbot.yaml" <<-'EOF'

@@ -38,7 +38,11 @@ done_testing() { echo "1..$n"; }
 skip_all() { echo "1..0 # SKIP $1"; exit 0; }
 skip() { n=$((n + 1)); echo "ok $n - # SKIP $1"; }
 # need_box: kernels and programs are built in a box here; else the reason is in $no_box
-need_box() { no_box=$("$kperfbot" box check 2>&1 >/dev/null) || { no_box="builds cannot be isolated here: ${no_box#kperfbot: }"; return 1; }; }
+need_box() {
+	no_box=$("$kperfbot" box check 2>&1 >/dev/null) && return
+	no_box="builds cannot be isolated here: ${no_box#kperfbot: }"
+	return 1
+}
 # sandbox_line: for a configuration, so that programs are built where there are no boxes, too
 sandbox_line() { need_box || echo "sandbox: none"; }
 kp() { "$kperfbot" --config "$dir/etc" "$@"; }
@@ -130,9 +134,10 @@ debian_kernel() {
 debian_symbols() {
 	mkdir -p "$dir/symbols"
 	echo "grep -v '\\[' /proc/kallsyms | gzip >map.gz" >"$dir/symbols/job.sh"
-	KPERFBOT_STATE=$dir/symbols "$kperfbot" --config "$dir/symbols" machine boot qemu-icount --image "$debian/bzImage" --script "$dir/symbols/job.sh" \
-		--out "$dir/symbols/boot" >"$dir/symbols/log" 2>&1 &&
-		zcat "$dir/symbols/boot/result/map.gz" >"$debian/map.new" && grep -q ' T _etext$' "$debian/map.new" && mv "$debian/map.new" "$debian/System.map"
+	KPERFBOT_STATE=$dir/symbols "$kperfbot" --config "$dir/symbols" machine boot qemu-icount \
+		--image "$debian/bzImage" --script "$dir/symbols/job.sh" --out "$dir/symbols/boot" >"$dir/symbols/log" 2>&1 &&
+		zcat "$dir/symbols/boot/result/map.gz" >"$debian/map.new" && grep -q ' T _etext$' "$debian/map.new" &&
+		mv "$debian/map.new" "$debian/System.map"
 }
 
 # keep_dir: what tests keep for each other and for the next run of the suite (kernels, a Debian guest).
