@@ -11,6 +11,7 @@ machines:
     tbox_group: x
     qemu: no-such-qemu
 END
+{ echo "min_free_mb: 0"; sandbox_line; } >"$dir/etc/kperfbot.yaml"
 script() { printf '%s\n' "$1" >"$dir/job.sh"; }
 boot() { kp --state "$dir/state" machine boot "$@" --script "$dir/job.sh" --out "$dir/boot" --json >"$dir/out" 2>"$dir/log"; }
 
@@ -53,5 +54,10 @@ for _ in $(seq 100); do pgrep -fx "sleep 97$$" >/dev/null && break; sleep 0.1; d
 pgrep -fx "sleep 97$$" >/dev/null; ok $? "a long run is on"
 kill -9 "$(pgrep -P "$worker" || echo "$worker")"; wait "$worker" 2>/dev/null
 for _ in $(seq 100); do pgrep -fx "sleep 9[78]$$" >/dev/null || break; sleep 0.1; done
-! pgrep -fx "sleep 9[78]$$" >/dev/null; ok $? "nothing of it lives on after kill -9"
+if need_box; then
+	! pgrep -fx "sleep 9[78]$$" >/dev/null; ok $? "nothing of it lives on after kill -9"
+else
+	skip "what leaves its session outlives kill -9 without a box: ${no_box%%,*}"
+	pkill -fx "sleep 9[78]$$"
+fi
 done_testing
