@@ -18,6 +18,7 @@
 #define MAX_BYTES (4ll << 30)
 #define MAX_FILES 100000
 #define MAX_DEPTH 64
+#define DU_S 10.0               /* nobody looks at other limits meanwhile */
 #define EXPORT_S 600.0
 #define LEADS_OUT 100           /* exit status of the script: file 0, 101: file 1 ... */
 
@@ -53,19 +54,32 @@ int box_folder_remove(const char *path)
 	return box_as_owner(ARGV("rm", "-rf", "--one-file-system", "--", path), NULL);
 }
 
+/* du ends with 1 where files went away while it counted: its number is as good as any. */
+static int count_with(const char *how, const char *path, int64_t *ret)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *line = NULL;
+	char *end;
+	int e = box_run_as_owner(ARGV("du", "-sx", how, "--", path), DU_S, &r);
+
+	if (e < 0)
+		return e;
+	line = last_line(buf_str(&r.out));
+	*ret = strtoll(line, &end, 10);
+	return end == line ? err_set(-EIO, "'%s' cannot be counted", path) : 0;
+}
+
 int box_folder_usage(const char *path, int64_t *ret_bytes, int64_t *ret_files)
 {
 	static const char *const how[] = {"--block-size=1", "--inodes"};
 	int64_t n[2] = {0};
 
-	for (size_t i = 0; i < ARRAY_SIZE(how); i++) {
-		_cleanup_buf_ struct buf b = {0};
-		int r = box_as_owner(ARGV("du", "-sx", how[i], "--", path), &b);
+	int r = 0;
 
-		if (r < 0)
-			return r;
-		n[i] = strtoll(buf_str(&b), NULL, 10);
-	}
+	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(how); i++)
+		r = count_with(how[i], path, &n[i]);
+	if (r < 0)
+		return r;
 	*ret_bytes = n[0];
 	*ret_files = n[1];
 	return 0;
@@ -140,20 +154,26 @@ static bool path_plain(const char *p)
 	return depth <= MAX_DEPTH;
 }
 
-/* Does a link in the folder 'depth' below the top stay below the top, by its words alone? */
+/*
+ * Does a link in the folder 'depth' below the top stay below the top, by its words alone? ".." counts only before any name: a
+ * name may be a link itself, and then ".." behind it leads from wherever that leads. Folders on the way to the link are real ones
+ * (open_parent()), so by induction no chain of such links leaves the top.
+ */
 static bool link_stays(const char *target, int depth)
 {
+	bool down = false;
+
 	if (!*target || *target == '/')
 		return false;
 	for (const char *s = target; *s;) {
 		size_t n = strcspn(s, "/");
 
-		if (n == 2 && !strncmp(s, "..", 2))
-			depth--;
-		else if (n && !(n == 1 && *s == '.'))
-			depth++;
-		if (depth < 0)
-			return false;
+		if (n == 2 && !strncmp(s, "..", 2)) {
+			if (down || --depth < 0)
+				return false;
+		} else if (n && !(n == 1 && *s == '.')) {
+			down = true;
+		}
 		s += n + (s[n] == '/');
 	}
 	return true;
@@ -266,15 +286,14 @@ static int take_entry(struct taking *t, struct archive *a, struct archive_entry 
 		return 0;
 	if (++t->files > (t->x->max_files ? t->x->max_files : MAX_FILES))
 		return blame(t, path, "is one file too many");
+	if (t->x->all && (type != AE_IFREG || archive_entry_hardlink(e) || strchr(name, '/')))
+		return 0;
 	if (!path_plain(name))
 		return t->x->all ? 0 : blame(t, path, "has a name that is not taken");
-	if (archive_entry_hardlink(e) || !(type == AE_IFREG || (t->x->folders_too && (type == AE_IFDIR || type == AE_IFLNK)))) {
-		if (t->x->all)
-			return 0;
+	if (archive_entry_hardlink(e) || !(type == AE_IFREG || (t->x->folders_too && (type == AE_IFDIR || type == AE_IFLNK))))
 		return blame(t, path, t->x->folders_too ? "is neither a file nor a folder" : "is no file");
-	}
 	if (type == AE_IFLNK && (!link || !link_stays(link, depth_of(name)) || strlen(link) >= PATH_MAX))
-		return t->x->all ? 0 : blame(t, path, "leads out of the build's folder");
+		return blame(t, path, "leads out of the build's folder");
 	copy = xstrdup(name);
 	parent = open_parent(t->dir, copy, &last);
 	if (parent < 0)
@@ -329,7 +348,7 @@ static void export_script(const struct box_export *x, struct buf *s)
 	}
 	buf_addf(s, "\n[ -L \"$1\" ] || [ ! -d \"$1\" ] || h=\n"
 		    "i=%d; for f; do\n"
-		    "	if [ -L \"$f\" ]; then case $(realpath \"$f\") in \"$(realpath .)\"/*) ;; *) exit $i ;; esac; fi\n"
+		    "	if [ -e \"$f\" ]; then case $(realpath \"$f\") in \"$(realpath .)\"/*) ;; *) exit $i ;; esac; fi\n"
 		    "	i=$((i + 1))\ndone\n"
 		    "exec %s$h -cf - -- \"$@\"", LEADS_OUT, tar);
 }

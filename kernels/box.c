@@ -26,6 +26,9 @@
 #define LOOK_MS 200
 #define USAGE_EVERY (10 * USEC_PER_SEC)
 #define GRACE_US (10 * USEC_PER_SEC)
+#define OWNER_S 600.0
+#define DISK_FLOOR (16ll << 20) /* nobody gets the last of a disk */
+#define UNCOUNTED_MAX 2         /* who cannot be counted so often makes too many files */
 
 static enum box_mode mode = BOX_ISOLATED;
 
@@ -185,9 +188,13 @@ static void box_args(const struct box *b, struct strv *a)
 static int plain_folder(const struct box *b, char **ret)
 {
 	char dir[] = "/tmp/kperfbot-box-XXXXXX";
+	_cleanup_free_ char *tmp = NULL;
 
 	if (!mkdtemp(dir))
 		return err_set(-errno, "cannot make a folder in /tmp: %s", strerror(errno));
+	tmp = xasprintf("%s/tmp", dir);
+	if (mkdir(tmp, 0700) < 0)
+		return err_set(-errno, "cannot make folder '%s': %s", tmp, strerror(errno));
 	for (size_t i = 0; i < b->n_mounts; i++) {
 		const char *name = b->mount[i].inside;
 		_cleanup_free_ char *at = startswith(name, BOX "/") ? xasprintf("%s%s", dir, name + strlen(BOX)) : NULL;
@@ -220,32 +227,34 @@ struct watched {
 	uint64_t memory;
 	int64_t disk, inodes, output;
 	usec_t deadline, usage_at;
+	int64_t written;        /* bytes of output */
+	int log, error;         /* its file, and what went wrong with it */
+	struct buf part;        /* the last line, not yet whole */
 	int64_t free_then, inodes_then; /* of the file system of the first writable mount */
+	int uncounted;
 	bool isolated;
 };
 
-static void report_progress(const struct box *b, int fd, struct buf *part)
+/* New lines go to the caller's progress function. */
+static void report_progress(const struct box *b, const char *chunk, size_t k, struct buf *part)
 {
-	char chunk[16384];
-	ssize_t n;
+	char *l, *nl;
 
-	while (b->progress && fd >= 0 && (n = read(fd, chunk, sizeof(chunk))) > 0) {
-		char *l, *nl;
+	if (!b->progress)
+		return;
+	buf_add(part, chunk, k);
+	for (l = part->s; (nl = memchr(l, '\n', part->s + part->len - l)); l = nl + 1) {
+		_cleanup_free_ char *safe = NULL;
 
-		buf_add(part, chunk, n);
-		for (l = part->s; (nl = memchr(l, '\n', part->s + part->len - l)); l = nl + 1) {
-			_cleanup_free_ char *safe = NULL;
-
-			*nl = 0;
-			safe = term_safe(l + strspn(l, " \t"));
-			b->progress(b->progress_arg, safe);
-		}
-		n = part->s + part->len - l;
-		memmove(part->s, l, n);
-		part->len = n;
-		if (part->len > 65536)
-			buf_clear(part);
+		*nl = 0;
+		safe = term_safe(l + strspn(l, " \t"));
+		b->progress(b->progress_arg, safe);
 	}
+	k = part->s + part->len - l;
+	memmove(part->s, l, k);
+	part->len = k;
+	if (part->len > 65536)
+		buf_clear(part);
 }
 
 static const char *writable_mount(const struct box *b, size_t from, size_t *ret_next)
@@ -294,14 +303,18 @@ static enum box_stop over_quota(struct watched *w)
 	int64_t left, inodes, bytes, files;
 	usec_t now = mono_usec();
 
-	if (!space(w->b, &left, &inodes) ||
-	    (now < w->usage_at && w->free_then - left < w->disk && w->inodes_then - inodes < w->inodes))
+	if (!space(w->b, &left, &inodes))
+		return BOX_NOT_STOPPED;
+	if (left < DISK_FLOOR && w->free_then >= DISK_FLOOR)
+		return BOX_DISK_USED;
+	if ((now < w->usage_at && w->free_then - left < w->disk && w->inodes_then - inodes < w->inodes))
 		return BOX_NOT_STOPPED;
 	w->usage_at = now + USAGE_EVERY;
 	w->free_then = left;
 	w->inodes_then = inodes;
 	if (usage_of_all(w->b, &bytes, &files) < 0)
-		return BOX_NOT_STOPPED;
+		return ++w->uncounted >= UNCOUNTED_MAX ? BOX_FILES : BOX_NOT_STOPPED;
+	w->uncounted = 0;
 	if (bytes > w->disk)
 		return BOX_DISK_USED;
 	return files > w->inodes ? BOX_FILES : BOX_NOT_STOPPED;
@@ -313,8 +326,6 @@ static enum box_stop over_limit(struct watched *w, pid_t pid)
 	uint64_t rss;
 	size_t n;
 
-	if (w->b->log_path && fs_size(w->b->log_path) > w->output)
-		return BOX_LOG;
 	if ((hit = watch_groups_hit(&w->groups)))
 		return hit;
 	if (!w->groups.memory || !w->groups.processes) {
@@ -327,17 +338,22 @@ static enum box_stop over_limit(struct watched *w, pid_t pid)
 	return over_quota(w);
 }
 
-/* What the pipe holds, into the caller's buffer. False at its end. */
+/* What the pipe holds, into the log or the caller's buffer: no descriptor of ours gets into a box. False at its end. */
 static bool drain(struct watched *w, int fd, struct box_result *ret)
 {
 	char chunk[65536];
 	ssize_t n = -1;
 
-	while (fd >= 0 && w->b->out && (n = read(fd, chunk, sizeof(chunk))) > 0) {
-		if (w->b->out->len + n > (size_t)w->output)
-			ret->stop = BOX_LOG;
-		else
+	while (fd >= 0 && (n = read(fd, chunk, sizeof(chunk))) > 0) {
+		if ((w->written += n) > w->output) {
+			ret->stop = ret->stop ? ret->stop : BOX_LOG;
+			return true;
+		}
+		if (w->b->out)
 			buf_add(w->b->out, chunk, n);
+		else if (w->log >= 0 && write(w->log, chunk, n) != n && !ret->stop)
+			w->error = errno ? errno : ENOSPC;
+		report_progress(w->b, chunk, n, &w->part);
 	}
 	return n != 0;
 }
@@ -346,14 +362,10 @@ static int wait_for(struct watched *w, pid_t pid, int out, struct box_result *re
 {
 	const struct box *b = w->b;
 	int pidfd = syscall(SYS_pidfd_open, pid, 0), ws = 0, r = 0;
-	_cleanup_close_ int log = b->log_path ? open(b->log_path, O_RDONLY | O_CLOEXEC) : -1;
-	_cleanup_buf_ struct buf part = {0};
-	struct pollfd p[2] = {{pidfd, POLLIN, 0}, {b->out ? out : -1, POLLIN, 0}};
+	struct pollfd p[2] = {{pidfd, POLLIN, 0}, {out, POLLIN, 0}};
 	usec_t look = mono_usec() + LOOK_MS * 1000, killed = 0;
 	long tasks = watch_all_tasks();
 
-	if (log >= 0)
-		lseek(log, 0, SEEK_END);
 	while (waitpid(pid, &ws, WNOHANG) == 0) {
 		usec_t now;
 
@@ -364,7 +376,6 @@ static int wait_for(struct watched *w, pid_t pid, int out, struct box_result *re
 		now = mono_usec();
 		if (!drain(w, out, ret))
 			p[1].fd = -1;
-		report_progress(b, log, &part);
 		if ((now >= look || watch_all_tasks() > tasks + BOX_PROCESSES) && !ret->stop && r == 0) {
 			ret->stop = over_limit(w, pid);
 			look = mono_usec() + LOOK_MS * 1000;
@@ -385,10 +396,11 @@ static int wait_for(struct watched *w, pid_t pid, int out, struct box_result *re
 	}
 	kill(-pid, SIGKILL);
 	(void)drain(w, out, ret);
-	report_progress(b, log, &part);
 	if (pidfd >= 0)
 		close(pidfd);
 	ret->status = proc_status(ws);
+	if (r == 0 && w->error)
+		r = err_set(-w->error, "cannot write '%s': %s", b->log_path, strerror(w->error));
 	return r;
 }
 
@@ -407,7 +419,7 @@ static void watched_init(struct watched *w, const struct box *b)
 	const struct box_limits *l = &b->limits;
 
 	*w = (struct watched){.b = b, .memory = memory_limit(l), .disk = l->disk ? l->disk : BOX_DISK,
-			      .inodes = l->inodes ? l->inodes : BOX_INODES, .output = l->output ? l->output : BOX_OUTPUT,
+			      .log = -1, .inodes = l->inodes ? l->inodes : BOX_INODES, .output = l->output ? l->output : BOX_OUTPUT,
 			      .isolated = mode == BOX_ISOLATED};
 	if (l->seconds > 0)
 		w->deadline = mono_usec() + (usec_t)(l->seconds * 1e6);
@@ -417,10 +429,8 @@ static void watched_init(struct watched *w, const struct box *b)
 }
 
 /* A pipe for stdout; the child's end comes back as a path that only our descendants can open. */
-static int out_pipe(const struct box *b, int fd[2])
+static int out_pipe(int fd[2])
 {
-	if (!b->out && !b->take)
-		return 0;
 	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
 		return err_set(-errno, "cannot make a pipe: %s", strerror(errno));
 	return 0;
@@ -447,9 +457,9 @@ static int run_in(struct watched *w, const char *plain, int filter, struct box_r
 	const struct box *b = w->b;
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
 	_cleanup_free_ char *script = plain ? placed(b->script, plain) : xstrdup(b->script), *nice = xasprintf("%d", b->nice),
-			    *tasks = xasprintf("--nproc=%d", 2 * BOX_PROCESSES), *out_path = b->log_path ? xstrdup(b->log_path) : NULL,
+			    *tasks = xasprintf("--nproc=%d", 2 * BOX_PROCESSES), *out_path = NULL,
 			    *cwd = plain && b->cwd ? placed(b->cwd, plain) : NULL;
-	int fd[2] = {-1, -1}, r = out_pipe(b, fd);
+	int fd[2] = {-1, -1}, r = out_pipe(fd);
 	pid_t pid;
 
 	if (r < 0)
@@ -459,8 +469,11 @@ static int run_in(struct watched *w, const char *plain, int filter, struct box_r
 
 		strv_add(&env, v);
 	}
-	if (fd[1] >= 0)
-		out_path = xasprintf("/proc/self/fd/%d", fd[1]);
+	if (plain) { /* /tmp is everybody's there */
+		strv_addf(&env, "HOME=%s/tmp", plain);
+		strv_addf(&env, "TMPDIR=%s/tmp", plain);
+	}
+	out_path = xasprintf("/proc/self/fd/%d", fd[1]);
 	strv_addv(&argv, ARGV("nice", "-n", nice));
 	if (!plain)
 		box_args(b, &argv);
@@ -470,8 +483,7 @@ static int run_in(struct watched *w, const char *plain, int filter, struct box_r
 		strv_addv(&argv, ARGV("prlimit", tasks));
 	strv_addv(&argv, ARGV("sh", "-c", script));
 	r = start(w, (const char *const *)argv.v, (const char *const *)env.v, filter, out_path, &pid);
-	if (fd[1] >= 0)
-		close(fd[1]);
+	close(fd[1]);
 	if (r == 0 && b->take) {
 		_cleanup_free_ char *why = NULL;
 		int e = b->take(b->take_arg, fd[0]);
@@ -503,13 +515,18 @@ static int run_unchecked(const struct box *b, struct box_result *ret)
 	int r;
 
 	watched_init(&w, b);
-	if (w.isolated)
+	if (b->log_path && (w.log = open(b->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644)) < 0)
+		r = err_set(-errno, "cannot write '%s': %s", b->log_path, strerror(errno));
+	else if (w.isolated)
 		r = filter = box_filter();
 	else
 		r = plain_folder(b, &plain);
 	if (r >= 0)
 		r = run_in(&w, plain, filter, &out);
 	watch_groups_drop(&w.groups);
+	if (w.log >= 0)
+		close(w.log);
+	buf_release(&w.part);
 	if (plain)
 		(void)fs_rm_rf(plain);
 	if (r == 0)
@@ -524,18 +541,23 @@ int box_run(const struct box *b, struct box_result *ret)
 	return r < 0 ? r : run_unchecked(b, ret);
 }
 
-int box_as_owner(const char *const *argv, struct buf *ret_out)
+int box_run_as_owner(const char *const *argv, double timeout_s, struct proc_result *ret)
 {
-	_cleanup_(proc_result_release) struct proc_result r = {0};
-	_cleanup_free_ char *line = NULL;
-	struct proc_spec s = {.argv = argv, .env_clear = true, .timeout_s = 600};
+	struct proc_spec s = {.argv = argv, .env_clear = true, .timeout_s = timeout_s};
 	struct proc_ids ids;
 	int e = mode == BOX_ISOLATED && geteuid() ? box_ids(&ids) : 0;
 
 	if (mode == BOX_ISOLATED && geteuid())
 		s.ids = &ids;
-	if (e == 0)
-		e = proc_run(&s, &r);
+	return e < 0 ? e : proc_run(&s, ret);
+}
+
+int box_as_owner(const char *const *argv, struct buf *ret_out)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	_cleanup_free_ char *line = NULL;
+	int e = box_run_as_owner(argv, OWNER_S, &r);
+
 	if (e < 0)
 		return e;
 	if (r.status) {

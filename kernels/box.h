@@ -49,9 +49,9 @@ struct box {
 	size_t n_mounts;
 	const char *cwd;                /* inside */
 	const char *const *env;         /* all of its environment, NULL-terminated */
-	const char *log_path;           /* output is appended there; or NULL: */
-	struct buf *out;                /* gets what it prints, at most limits.output; or NULL: */
-	int (*take)(void *arg, int fd); /* reads what it prints from a pipe, before anything else is waited for; negative ends it */
+	const char *log_path;           /* what it prints is appended there; or NULL: */
+	struct buf *out;                /* gets it, at most limits.output; or NULL: */
+	int (*take)(void *arg, int fd); /* reads it from a pipe, before anything else is waited for; negative ends it */
 	void *take_arg;
 	const char *what;               /* for messages: "the build", "the run" */
 	struct box_limits limits;
@@ -90,7 +90,7 @@ struct box_export {
 	size_t n;
 	const char *to_dir;             /* ours; it is made */
 	bool folders_too;               /* from may be a folder: with all in it, links that stay in it kept */
-	bool all;                       /* file is not looked at: the whole folder, what is no file, folder or such link left out */
+	bool all;                       /* file is not looked at: all files of the folder itself, and nothing else of it */
 	int64_t max_file, max_bytes;    /* 0: 2 GiB, 4 GiB */
 	int64_t max_files;              /* 0: 100,000 */
 	volatile const int *cancel;

@@ -94,7 +94,7 @@ void build_key_of(struct build_job *j, const char *tree_oid)
 	if (j->start_commit) {
 		_cleanup_free_ char *base = j->key;
 
-		j->key = xasprintf("%s-%s-%.12s", base, j->q->tree, j->start_commit);
+		j->key = xasprintf("%s-%s-%s", base, j->q->tree, j->start_commit); /* whole: half an id can be made twice */
 	}
 }
 

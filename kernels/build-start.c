@@ -146,8 +146,19 @@ int start_copy(struct build_job *j, struct sandbox_result *ret)
 	struct build_step s = {.script = "exec cp -dR --preserve=mode,timestamps,links --reflink=auto " BOX "/start/. " BOX_OUT "/", .mount = mounts,
 			       .n_mounts = ARRAY_SIZE(mounts)};
 
+	int r;
+
 	utimensat(AT_FDCWD, stamp, NULL, 0); /* used last, removed last */
-	return build_step(j, &s, ret);
+	r = build_step(j, &s, ret);
+	if (r == 0 && ret->status && !ret->stop) { /* ours to mend: without it the commit starts elsewhere */
+		struct sandbox_result none = {0};
+
+		*ret = none;
+		(void)box_folder_remove(from);
+		(void)fs_rm_rf(dir);
+		r = err_set(-EIO, "what %.12s left to go on from cannot be copied; it is removed", j->start_commit);
+	}
+	return r;
 }
 
 /* What the next build makes anew in any case goes; what has a time to come would be taken for finished for ever. */
@@ -155,6 +166,7 @@ static const char tidy[] =
 	"exec 2>/dev/null; cd \"$OUT\" || exit 1\n"
 	"rm -f vmlinux vmlinux.o vmlinux.debug vmlinux.a vmlinux.symvers System.map modules.tar .tmp_vmlinux* .tmp_System.map "
 	"arch/x86/boot/bzImage arch/x86/boot/vmlinux.bin arch/x86/boot/compressed/vmlinux arch/x86/boot/compressed/vmlinux.bin*\n"
+	"chmod -R u+rwX . ; find . ! -type f ! -type d ! -type l -delete\n"
 	"now=$(mktemp) && find . -newer \"$now\" -print -quit\n"
 	"rm -f \"$now\"\n";
 

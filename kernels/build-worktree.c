@@ -2,11 +2,17 @@
 /*
  * Checked-out sources, by git in a box: the mirror is mounted read-only, what git writes belongs to the builder. A kernel's
  * sources stay from one build to the next, with an index beside them that no build sees, and builds only read them; a
- * program's are made anew each time, since its build writes there.
+ * program's are made anew each time, since its build writes there. So are those of a kernel that is built from nothing: all
+ * trees may take what comes of it (build-start.c), so nothing of another commit may be there.
+ *
+ * What lies there are the blobs of the commit as they are. git sees the mirror's objects and nothing else of it: attributes of a
+ * tree could make one blob two files, and git does not write again what it takes for unchanged. "at" names the commit only
+ * while all of it is there: who is killed half-way leaves none, and the next one begins with nothing.
  *
  * Times decide what make does. A build goes on from the output of one of its ancestors (build-start.c), which may be older
  * or younger than the files here, so no file keeps the time at which it happened to be written: all are as old as OLD, and those
- * that differ from that ancestor are of now. So what make compiles does not depend on what was built here in between.
+ * that differ from that ancestor are of now. So what make compiles does not depend on what was built here in between. git is
+ * told which commit it goes on from and looks at no file's time.
  */
 #include "kernels/build-priv.h"
 #include "lib/fs.h"
@@ -16,37 +22,42 @@
 #define GIT BOX "/git"
 #define INDEX BOX "/index"
 
+/* Attributes of $GIT_DIR/info win over those of the tree. */
+#define OWN_GIT \
+	"own=$(mktemp -d) && trap 'rm -rf \"$own\"' EXIT && mkdir -p \"$own/refs\" \"$own/objects\" \"$own/info\" || exit 1\n" \
+	"cp " GIT "/config \"$own/config\" && echo ref: refs/heads/none >\"$own/HEAD\" || exit 1\n" \
+	"echo '* -text !eol -ident !filter !working-tree-encoding' >\"$own/info/attributes\" || exit 1\n" \
+	"export GIT_DIR=\"$own\" GIT_OBJECT_DIRECTORY=" GIT "/objects GIT_NO_REPLACE_OBJECTS=1 GIT_ATTR_NOSYSTEM=1\n" \
+	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0 GIT_WORK_TREE=" BOX_SRC "\n" \
+	"g() { git -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.fsmonitor=false \"$@\"; }\n"
+
 static const char kernel_script[] =
-	"I=" INDEX "; export GIT_DIR=" GIT " GIT_WORK_TREE=" BOX_SRC " GIT_INDEX_FILE=$I/index\n"
-	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0\n"
-	"g() { git -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.trustctime=false -c core.fsmonitor=false \"$@\"; }\n"
+	OWN_GIT
+	"I=" INDEX "; export GIT_INDEX_FILE=$I/index\n"
 	"old() { xargs -0 -r touch -h -c -d @1000000000 --; }\n"
 	"diff() { g diff-tree -r -z --name-only --no-renames --diff-filter=d \"$@\"; }\n"
-	"checkout() {\n"
+	"go_on() {\n"
+	"	[ -s $I/at ] && mv $I/at $I/was || return\n"
 	"	if [ -s $I/touched ]; then old <$I/touched || return; fi\n"
 	"	rm -f $I/touched $I/index.lock\n"
-	"	g read-tree --reset -u \"$COMMIT\" || return\n"
-	"	if [ -s $I/at ]; then diff \"$(cat $I/at)\" \"$COMMIT\" >$I/list\n"
-	"	else g ls-tree -r -z --name-only \"$COMMIT\" >$I/list; fi || return\n"
-	"	old <$I/list || return\n"
-	"	g update-index -q --refresh\n"
-	"	echo \"$COMMIT\" >$I/at\n"
+	"	g read-tree --reset -u \"$(cat $I/was)\" \"$COMMIT\" && diff \"$(cat $I/was)\" \"$COMMIT\" >$I/list\n"
+	"}\n"
+	"begin() {\n"
+	"	find . $I -mindepth 1 -delete\n"
+	"	g read-tree --reset -u \"$COMMIT\" && g ls-tree -r -z --name-only \"$COMMIT\" >$I/list\n"
 	"}\n"
 	"cd " BOX_SRC " || exit 1\n"
-	"if ! [ -s $I/at ] || ! checkout; then\n"
-	"	find . $I -mindepth 1 -delete\n"
-	"	checkout || exit 1\n"
-	"fi\n"
+	"go_on || begin || exit 1\n"
+	"old <$I/list && echo \"$COMMIT\" >$I/new && mv $I/new $I/at || exit 1\n"
 	"if [ -n \"$START\" ]; then\n"
 	"	diff \"$START\" \"$COMMIT\" >$I/touched || exit 1\n"
 	"	xargs -0 -r touch -h -c -- <$I/touched || exit 1\n"
 	"fi\n";
 
 static const char program_script[] =
-	"index=$(mktemp -d) && trap 'rm -rf \"$index\"' EXIT || exit 1\n"
-	"export GIT_DIR=" GIT " GIT_WORK_TREE=" BOX_SRC " GIT_INDEX_FILE=\"$index/index\"\n"
-	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0\n"
-	"cd " BOX_SRC " && git -c core.hooksPath=/dev/null -c core.autocrlf=false read-tree --reset -u \"$COMMIT\"\n";
+	OWN_GIT
+	"export GIT_INDEX_FILE=\"$own/index\"\n"
+	"cd " BOX_SRC " && g read-tree --reset -u \"$COMMIT\"\n";
 
 static int folders(const struct build_job *j)
 {
@@ -54,7 +65,7 @@ static int folders(const struct build_job *j)
 
 	if (j->q->kind == BUILD_PROGRAM)
 		return box_folder_make(j->src);
-	if (!fs_is_dir(j->src) || !fs_is_dir(j->index)) {
+	if (!j->start_commit || !fs_is_dir(j->src) || !fs_is_dir(j->index)) {
 		r = box_folder_make(j->src);
 		r = r < 0 ? r : box_folder_make(j->index);
 	}
@@ -85,12 +96,12 @@ int worktree_checkout(struct build_job *j, struct sandbox_result *ret)
 
 	if (r == 0)
 		r = build_step(j, &s, ret);
-	if (r < 0 || (!ret->status && !ret->stop))
-		return r;
+	if (r == 0 && !ret->status && !ret->stop)
+		return 0;
 	/* whatever it left, the next one starts with nothing */
 	(void)box_folder_remove(j->src);
 	(void)box_folder_remove(j->index);
-	return ret->stop ? 0 : failed(j, ret);
+	return r < 0 || ret->stop ? r : failed(j, ret);
 }
 
 int worktree_lock(const struct build_job *j)

@@ -116,7 +116,7 @@ static void job_folders(struct build_job *j)
 int build_write(const char *path, const void *data, size_t n)
 {
 	_cleanup_free_ char *tmp = xasprintf("%s.tmp", path);
-	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_NOFOLLOW | O_CLOEXEC, 0644), r = 0;
+	int fd = (unlink(tmp), open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644)), r = 0;
 	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
 
 	if (!f)

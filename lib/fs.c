@@ -148,8 +148,10 @@ static int write_all(int fd, const void *data, size_t n, const char *path)
 int fs_write_atomic(const char *path, const void *data, size_t n)
 {
 	_cleanup_free_ char *tmp = xasprintf("%s.tmp-%d", path, getpid());
-	int fd = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644), r;
+	int fd, r;
 
+	unlink(tmp);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
 		return err_set(-errno, "cannot write '%s': %s", tmp, strerror(errno));
 	r = write_all(fd, data, n, path);
@@ -223,7 +225,8 @@ int fs_copy(const char *from, const char *to)
 
 	if (in < 0 || fstat(in, &st) < 0)
 		return err_set(-errno, "cannot open '%s': %s", from, strerror(errno));
-	out = open(tmp, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, (st.st_mode & 0777) | 0600);
+	unlink(tmp);
+	out = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (st.st_mode & 0777) | 0600);
 	if (out < 0)
 		return err_set(-errno, "cannot write '%s': %s", tmp, strerror(errno));
 	while (r == 0 && (n = read(in, chunk, sizeof(chunk))) > 0)

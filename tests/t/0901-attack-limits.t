@@ -43,6 +43,8 @@ attack "a fork bomb" "processes" 'i=0; while [ $$i -lt 1500 ]; do sleep 20 & i=$
 attack "a large file" "disk" 'head -c 400000000 /dev/zero >big; sleep 20'
 attack "many files" "files" 'mkdir d; cd d; seq 1 8000 | xargs touch; sleep 20'
 attack "endless output" "output" 'cat /dev/zero | tr "\\0" x | head -c 300000000; sleep 20'
+attack "files that come and go while they are counted" "disk\|files" 'i=0; while :; do i=$$((i+1)); head -c 4000000 /dev/zero >d$$i; (for k in 1 2 3 4 5 6 7 8 9; do touch x$$k; rm -f x$$k; done) 2>/dev/null; done'
+attack "output by another way than writing" "output\|time" '/usr/bin/python3 -c "import os; os.posix_fallocate(1, 0, 400 << 20)"; cat /dev/zero | head -c 300000000; sleep 20'
 attack "an endless build" "time" 'sleep 600'
 attack "one that does not end when asked" "time" 'trap "" TERM INT; (setsid sleep 601 &) ; while :; do sleep 1; done'
 sleep 0.5

@@ -278,6 +278,28 @@ static bool image_has(const char *tree, const char *oid, const char *words, stru
 	return ret->image_path && fs_read(ret->image_path, 0, &b) == 0 && strstr(buf_str(&b), words);
 }
 
+/* What is compiled are the commit's own blobs, whatever was checked out before. */
+static void test_sources(const char *base)
+{
+	_cleanup_free_ char *attributes = child_of(base, "printf 'a\\nb\\n' >main.c; echo '* text eol=crlf ident' >.gitattributes"),
+			    *plain = child_of(base, "printf 'a\\nb\\n' >main.c"), *extra = NULL, *at = xasprintf("%s/worktrees/three-vm-min/index/at", state),
+			    *planted = xasprintf("%s/worktrees/three-vm-min/src/GNUmakefile", state), *locked = NULL, *below = NULL;
+	struct build_result r = {0};
+
+	ok(image_has("three", attributes, "honest\na\nb\n", &r), "a tree's attributes change no file");
+	ok(image_has("three", plain, "honest\na\nb\n", &r), "nor for the next commit");
+	extra = child_of(base, "echo 5 >main.c");
+	if (getuid() == 0) { /* as a checkout that was killed leaves it */
+		ok(unlink(at) == 0 && fs_write_atomic(planted, "bzImage:\n\tfalse\n", 16) == 0, "files of a checkout that was killed");
+		ok(image_has("three", extra, "honest\n5\n", &r) && !fs_exists(planted), "do not outlive it");
+	}
+	locked = child_of(base, "echo >l1; echo >l2; sed -i 's/^bzImage:/&\\n\\techo >$(O)\\/secret; chmod 0 $(O)\\/secret; mkfifo $(O)\\/pipe/' Makefile");
+	below = child_of(locked, "echo 6 >main.c");
+	ok(image_has("three", locked, "honest\n", &r), "a commit that locks what it leaves");
+	ok(image_has("three", below, "honest\n6\n", &r) && !r.clean, "does not lock out its descendants");
+	build_result_release(&r);
+}
+
 /* Objects flow from a commit to its descendants in the same tree, and nowhere else. */
 static void test_flow(void)
 {
@@ -309,6 +331,7 @@ static void test_flow(void)
 	ok(image_has("one", late, "late", &r) && r.warnings && strstr(r.warnings, "from the future"), "files from the future are named");
 	ok(image_has("one", after, "honest\n4", &r), "and nobody goes on from them");
 	build_result_release(&r);
+	test_sources(base);
 }
 
 /* Functions at multiples of 64 bytes: the tree's own option, or the compiler's; a build of its own in any case. */
