@@ -137,19 +137,24 @@ static int canary_run(struct engine *e, const struct canary *k, int64_t *next, i
 }
 
 #define FAILED_IN_A_ROW 8
+#define RUNS_PER_BOOT 10        /* of max_boots: more than that in one comparison is no measuring any more */
 
 /* Who asks for a verdict and only gets failures would ask for ever: -ENOTRECOVERABLE then. */
 static int still_runs(struct engine *e, const struct scope *s, const char *commit)
 {
 	struct db_build b = {0};
 	struct db_run *runs = NULL;
-	size_t n = 0, bad = 0, i;
+	size_t n = 0, bad = 0, recent = 0, i;
 	int r = s->cmp.id ? store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b) : -ENOENT;
 
 	if (r >= 0)
 		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
 	for (i = r < 0 ? 0 : n; i > 0 && !streq(runs[i - 1].verdict, "ok"); i--)
 		bad++;
+	for (i = 0; r >= 0 && i < n; i++)
+		recent += runs[i].started >= s->cmp.created;
+	if (r >= 0 && recent > (size_t)e->cfg->max_boots * RUNS_PER_BOOT)
+		r = err_set(-ENOTRECOVERABLE, "%zu runs of %.12s came to no verdict", recent, commit);
 	if (r >= 0 && bad >= FAILED_IN_A_ROW)
 		r = err_set(-ENOTRECOVERABLE, "the last %zu runs of %.12s failed, the last one: %s%s%s", bad, commit, runs[n - 1].verdict,
 			    runs[n - 1].cause ? ": " : "", runs[n - 1].cause ? runs[n - 1].cause : "");
@@ -332,15 +337,49 @@ int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit,
 	return 0;
 }
 
+struct own_spread { double ss, df; };   /* of one build: squares, degrees of freedom */
+
+static int by_variance(const void *a, const void *b)
+{
+	const struct own_spread *x = a, *y = b;
+	double v = x->ss / x->df, w = y->ss / y->df;
+
+	return (v > w) - (v < w);
+}
+
+/* A commit whose figures are thrown like dice must not hide what all others show: builds far beyond the median are left out (by chance
+ * that is one in 400 of those with two boots, and less than one in a million of those with three). */
+#define SPREAD_OUTLIER 20.0
+
+static void pool_own(struct own_spread *v, size_t n, double *ret_sd, double *ret_df)
+{
+	double ss = 0, df = 0, median;
+
+	if (n)
+		qsort(v, n, sizeof(*v), by_variance);
+	median = n ? v[n / 2].ss / v[n / 2].df : 0;
+	for (size_t i = 0; i < n; i++) {
+		if (n > 2 && median > 0 && v[i].ss / v[i].df > SPREAD_OUTLIER * median)
+			continue;
+		ss += v[i].ss;
+		df += v[i].df;
+	}
+	*ret_sd = df > 0 ? sqrt(ss / df) : 0;
+	*ret_df = df;
+}
+
 /* Pooled relative spread of the boots within the builds of the tree (one-way analysis of variance). */
 static int known_spread(struct engine *e, const struct scope *s, const char *metric, double *ret_sd, double *ret_df)
 {
 	struct db_build *b = NULL;
-	size_t n = 0;
-	double ss = 0, df = 0;
+	size_t n = 0, n_own = 0;
+	struct own_spread *own;
 	int r = store_builds(e->store, s->tree.id, s->cmp.kconfig, &b, &n);
 
+	own = xcalloc(n + 1, sizeof(*own));
+
 	for (size_t i = 0; r >= 0 && i < n; i++) {
+		struct own_spread o = {0};
 		struct boots x = {0};
 		double mean = 0;
 
@@ -350,16 +389,17 @@ static int known_spread(struct engine *e, const struct scope *s, const char *met
 		for (size_t k = 0; k < x.n; k++)
 			mean += x.value[k] / x.n;
 		for (size_t k = 0; k < x.n && x.n > 1 && mean != 0; k++)
-			ss += (x.value[k] / mean - 1) * (x.value[k] / mean - 1);
-		df += x.n > 1 ? x.n - 1 : 0;
+			o.ss += (x.value[k] / mean - 1) * (x.value[k] / mean - 1);
+		o.df = x.n > 1 && mean != 0 ? x.n - 1 : 0;
+		if (o.df > 0)
+			own[n_own++] = o;
 		boots_release(&x);
 	}
 	DB_LIST_RELEASE(b, n, db_build_release);
-	if (r < 0)
-		return r;
-	*ret_sd = df > 0 ? sqrt(ss / df) : 0;
-	*ret_df = df;
-	return 0;
+	if (r >= 0)
+		pool_own(own, n_own, ret_sd, ret_df);
+	free(own);
+	return MIN(r, 0);
 }
 
 int engine_verdict_config(struct engine *e, const struct scope *s, const char *metric, struct verdict_config *ret)

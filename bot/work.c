@@ -167,17 +167,44 @@ static char *result_folder(const struct work *w)
 }
 
 /* Counts infrastructure failures in a row; the machine that has too many of them is taken out. */
-static void note_health(struct work *w, const struct db_machine *m, bool infra, const char *cause)
+/* Does another tree use the machine? */
+static bool others_use(struct work *w, const char *machine, const char *tree)
 {
-	int64_t failures = infra ? m->failures + 1 : 0;
-	const char *state = failures >= MACHINE_SICK ? "offline" : failures ? "suspect" : "healthy";
+	struct db_tree *t = NULL;
+	size_t n = 0;
+	bool yes = false;
 
+	if (store_trees(w->c->store, &t, &n) < 0)
+		return false;
+	for (size_t i = 0; i < n && !yes; i++) {
+		struct tree_config c = {0};
+
+		yes = t[i].enabled && strcmp(t[i].name, tree) && tree_config_from_db(&t[i], &c) >= 0 && streq(c.machine, machine);
+		tree_config_release(&c);
+	}
+	DB_LIST_RELEASE(t, n, db_tree_release);
+	return yes;
+}
+
+/* One tree alone takes no machine from the others: the one that fails there must not be the one that failed last. */
+static void note_health(struct work *w, const struct db_machine *m, bool infra, const char *why)
+{
+	const char *tree = arg(w, "tree");
+	_cleanup_free_ char *cause = xasprintf("%s: %s", tree ? tree : "", why ? why : "");
+	size_t k = strlen(tree ? tree : "") + 1;
+	bool same = m->note && !strncmp(m->note, cause, k);
+	int64_t failures = infra ? m->failures + 1 : 0;
+	const char *state;
+
+	if (failures >= MACHINE_SICK && same && tree && others_use(w, m->name, tree))
+		failures = MACHINE_SICK - 1;
+	state = failures >= MACHINE_SICK ? "offline" : failures ? "suspect" : "healthy";
 	if (failures == m->failures || streq(m->state, "drained"))
 		return;
 	(void)store_machine_state(w->c->store, m->id, state, failures, infra ? cause : NULL);
 	if (streq(state, "offline"))
 		store_event(w->c->store, 0, 0, w->task.id, "machine '%s' taken out after %d failures of ours: %s; 'kperfbot machine "
-			    "resume %s' brings it back", m->name, MACHINE_SICK, cause ? cause : "", m->name);
+			    "resume %s' brings it back", m->name, MACHINE_SICK, cause, m->name);
 }
 
 /* What the root image of this machine must hold: the needs of every job of the tree, so that one image serves all. */

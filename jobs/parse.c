@@ -114,6 +114,8 @@ int job_parse_checked(const struct job *j, const char *result_dir, const struct 
 		metric_set_release(&values);
 	else
 		distrust(&c);
+	if (r >= 0 && streq(c.verdict, "ok") && job_kpis(j) && *job_kpis(j) && !metric_set_get(&values, *job_kpis(j)))
+		(void)parse_fail(&c, "failed", "it has no figure of %s that can be judged", *job_kpis(j));
 	*ret_values = values;
 	*ret_verdict = c.verdict;
 	*ret_cause = c.cause;

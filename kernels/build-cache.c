@@ -391,6 +391,29 @@ static void drop_worktrees(const char *state_dir, const char *cache_dir, int64_t
 	free_old(v, n);
 }
 
+/* Files of runs (logs, what parsers have read): the values are in the database. Those of a run that is going on stay. */
+static void drop_runs(const char *state_dir, const char *cache_dir, int64_t need)
+{
+	_cleanup_free_ char *top = xasprintf("%s/runs", state_dir);
+	_cleanup_strv_ struct strv months = {0};
+	struct old *v = NULL;
+	size_t n = 0;
+
+	if (!fs_is_dir(top) || fs_list(top, &months) < 0)
+		return;
+	for (size_t i = 0; i < months.n; i++)
+		list_old(top, months.v[i], false, &v, &n);
+	if (n)
+		qsort(v, n, sizeof(*v), by_age);
+	for (size_t i = 0; i < n && build_room(state_dir, cache_dir) < need; i++) {
+		_cleanup_free_ char *busy = xasprintf("%s/.boot", v[i].dir);
+
+		if (!fs_exists(busy))
+			(void)fs_rm_rf(v[i].dir);
+	}
+	free_old(v, n);
+}
+
 int64_t build_room(const char *state_dir, const char *cache_dir)
 {
 	int64_t a = fs_free_bytes(state_dir), b = fs_free_bytes(cache_dir);
@@ -415,6 +438,7 @@ void build_make_room(const char *state_dir, const char *cache_dir, int64_t need)
 		if (k == 0)
 			drop_worktrees(state_dir, cache_dir, need);
 	}
+	drop_runs(state_dir, cache_dir, need);
 }
 
 static void prune_now_and_then(const char *cache_dir)

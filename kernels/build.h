@@ -64,8 +64,8 @@ int build_ready(const struct build_request *q, char *const *oid, size_t n, bool 
 /* Removes the finished builds and objects not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself now and
  * then. Returns how many went. */
 int build_cache_prune(const char *cache_dir, int64_t max_bytes);
-/* For a disk that is nearly full: removes leftovers of killed builds, then objects, unused worktrees and builds, in the order of
- * their last use, until 'need' bytes are free on both file systems. */
+/* For a disk that is nearly full: removes leftovers of killed builds, then objects, unused worktrees, builds and files of runs, in the
+ * order of their last use, until 'need' bytes are free on both file systems. */
 void build_make_room(const char *state_dir, const char *cache_dir, int64_t need);
 /* Bytes free where there are fewer. */
 int64_t build_room(const char *state_dir, const char *cache_dir);

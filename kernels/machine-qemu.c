@@ -356,8 +356,10 @@ static int verdict_reset(struct vm *vm, struct boot_result *ret)
 		return boot_verdict(ret, "crashed", "the guest was reset before the script's end (%s)", err_msg());
 	if (r == -EBADMSG)
 		return boot_verdict(ret, "crashed", "%s", err_msg());
-	if (r < 0 || end.no_script)
-		return boot_verdict(ret, "infra", "%s", r < 0 ? err_msg() : "the guest found no script");
+	if (r < 0)
+		return boot_verdict(ret, "infra", "%s", err_msg());
+	if (end.no_script) /* the guest says so, and a guest says what it likes: no word of it is our trouble */
+		return boot_verdict(ret, "crashed", "the guest found no script");
 	ret->exit_status = end.exit_status;
 	if (end.timed_out)
 		return boot_verdict(ret, "timeout", "the script took longer than %g s", vm->q->script_timeout_s);

@@ -35,6 +35,12 @@ bool tree_ref_valid(const char *ref);
 #define TREE_DEPTH_MAX 100
 #define TREE_PATH_MAX 4095
 
+/* A question whose answer (r >= 0, and a text) comes from a child that may work for so many seconds; -EFBIG after that, which is
+ * the history's fault (tree_fault()). */
+#define TREE_ANSWER 80
+typedef int (*tree_question)(void *arg, char out[TREE_ANSWER]);
+int tree_ask(tree_question f, void *arg, double seconds, char ret[TREE_ANSWER]);
+
 /* Can a change of that file change an x86 kernel? */
 bool tree_path_matters(const char *path);
 /* Calls cb for each path (files only) that differs between two trees (NULL: empty); stops when it returns non-zero and

@@ -2,6 +2,8 @@
 /* The commits between two as a graph, and which of them cannot change an x86 kernel. */
 #include "kernels/tree-priv.h"
 
+#define PARENTS_MAX 512         /* Linux has one with 66 */
+
 #define JUDGE_S 60
 
 void tree_range_release(struct tree_range *r)
@@ -191,6 +193,8 @@ static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 
 	if (r < 0)
 		return repo_err(r, "cannot read commit '%s'", git_oid_tostr_s(id));
+	if (git_commit_parentcount(c) > PARENTS_MAX)
+		return err_set(-EFBIG, "commit %s has %u parents", git_oid_tostr_s(id), git_commit_parentcount(c));
 	parent = xcalloc(git_commit_parentcount(c), sizeof(*parent));
 	for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
 		uint32_t node = w->map.node[oid_slot(&w->map, git_commit_parent_id(c, i))];

@@ -4,6 +4,8 @@
 
 #include <pthread.h>
 
+#define HISTORY_S 20            /* of work; a kernel's takes one or two */
+
 #define CHANGED_MAX (64u << 20) /* bytes of a list of changed paths */
 #define SUBJECT_MAX 1000
 #define IDENT_MAX 320
@@ -73,34 +75,57 @@ int repo_commit(git_repository *repo, const char *oid, git_commit **ret)
 	return r < 0 ? repo_err(r, "no commit '%s'", oid) : 0;
 }
 
-int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid)
+struct two { const char *git_dir, *a, *b; };
+
+static int ask_ancestor(void *arg, char out[TREE_ANSWER] _unused_)
 {
+	const struct two *q = arg;
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	_cleanup_(cleanup_gcommit) git_commit *a = NULL, *b = NULL;
-	int r = repo_open(git_dir, &repo);
+	int r = repo_open(q->git_dir, &repo);
 
-	if (r < 0 || (r = repo_commit(repo, anc, &a)) < 0 || (r = repo_commit(repo, oid, &b)) < 0)
+	if (r < 0 || (r = repo_commit(repo, q->a, &a)) < 0 || (r = repo_commit(repo, q->b, &b)) < 0)
 		return r;
 	if (git_oid_equal(git_commit_id(a), git_commit_id(b)))
 		return 1;
 	r = git_graph_descendant_of(repo, git_commit_id(b), git_commit_id(a));
-	return r < 0 ? repo_err(r, "cannot walk from '%s'", oid) : r;
+	return r < 0 ? repo_err(r, "cannot walk from '%s'", q->b) : r;
+}
+
+int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid)
+{
+	struct two q = {git_dir, anc, oid};
+	char none[TREE_ANSWER];
+
+	return tree_ask(ask_ancestor, &q, HISTORY_S, none);
+}
+
+static int ask_base(void *arg, char out[TREE_ANSWER])
+{
+	const struct two *q = arg;
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *ca = NULL, *cb = NULL;
+	git_oid base;
+	int r = repo_open(q->git_dir, &repo);
+
+	if (r < 0 || (r = repo_commit(repo, q->a, &ca)) < 0 || (r = repo_commit(repo, q->b, &cb)) < 0)
+		return r;
+	r = git_merge_base(&base, repo, git_commit_id(ca), git_commit_id(cb));
+	if (r < 0)
+		return repo_err(r, "'%.12s' and '%.12s' have no common ancestor", q->a, q->b);
+	git_oid_tostr(out, TREE_ANSWER, &base);
+	return 0;
 }
 
 int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret)
 {
-	_cleanup_(cleanup_repo) git_repository *repo = NULL;
-	_cleanup_(cleanup_gcommit) git_commit *ca = NULL, *cb = NULL;
-	git_oid base;
-	int r = repo_open(git_dir, &repo);
+	struct two q = {git_dir, a, b};
+	char base[TREE_ANSWER];
+	int r = tree_ask(ask_base, &q, HISTORY_S, base);
 
-	if (r < 0 || (r = repo_commit(repo, a, &ca)) < 0 || (r = repo_commit(repo, b, &cb)) < 0)
-		return r;
-	r = git_merge_base(&base, repo, git_commit_id(ca), git_commit_id(cb));
-	if (r < 0)
-		return repo_err(r, "'%.12s' and '%.12s' have no common ancestor", a, b);
-	*ret = xstrdup(git_oid_tostr_s(&base));
-	return 0;
+	if (r == 0)
+		*ret = xstrdup(base);
+	return r;
 }
 
 int tree_resolve(const char *git_dir, const char *rev, char **ret_oid)

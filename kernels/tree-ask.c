@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * Questions about a history whose answer can take hours: libgit2 compares merge bases with each other, and a merge of ten
+ * thousand children costs a stranger two megabytes. Nobody looks at a clock in there, so it is asked in a child that the
+ * kernel ends after some seconds of its own work.
+ */
+#include "kernels/tree-priv.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+
+#define WALL 6.0                /* times the seconds of work: a busy machine */
+
+struct answer { int r; char out[TREE_ANSWER], err[400]; };
+
+static _Noreturn void answer(tree_question f, void *arg, double seconds, int fd)
+{
+	struct rlimit l = {(rlim_t)seconds, (rlim_t)seconds + 1};
+	struct answer a = {0};
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	signal(SIGXCPU, SIG_DFL);
+	setrlimit(RLIMIT_CPU, &l);
+	a.r = f(arg, a.out);
+	snprintf(a.err, sizeof(a.err), "%s", a.r < 0 ? err_msg() : "");
+	_exit(write(fd, &a, sizeof(a)) != sizeof(a)); /* less than PIPE_BUF: whole or not at all */
+}
+
+int tree_ask(tree_question f, void *arg, double seconds, char ret[TREE_ANSWER])
+{
+	usec_t end = mono_usec() + (usec_t)(seconds * WALL * 1e6);
+	struct answer a = {0};
+	struct pollfd p = {.events = POLLIN};
+	int fd[2], n;
+	ssize_t got = 0;
+	pid_t pid;
+
+	if (pipe2(fd, O_CLOEXEC) < 0)
+		return err_set(-errno, "cannot make a pipe: %s", strerror(errno));
+	fflush(NULL);
+	pid = fork();
+	if (!pid)
+		answer(f, arg, seconds, fd[1]);
+	close(fd[1]);
+	if (pid < 0) {
+		close(fd[0]);
+		return err_set(-errno, "cannot fork: %s", strerror(errno));
+	}
+	p.fd = fd[0];
+	do
+		n = poll(&p, 1, (int)MAX(((int64_t)end - (int64_t)mono_usec()) / 1000, 0));
+	while (n < 0 && errno == EINTR);
+	if (n > 0)
+		got = read(fd[0], &a, sizeof(a));
+	close(fd[0]);
+	kill(pid, SIGKILL);
+	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
+		;
+	if (got != sizeof(a))
+		return err_set(-EFBIG, "its history takes more than %g s to follow", seconds);
+	if (a.r < 0)
+		return err_set(a.r, "%s", a.err);
+	memcpy(ret, a.out, sizeof(a.out));
+	return a.r;
+}
