@@ -38,7 +38,16 @@ static const char to_2[] =
 	"DROP TABLE delivery;"
 	"ALTER TABLE delivery_2 RENAME TO delivery;";
 
-static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2};
+/* Trees take turns. */
+static const char to_3[] =
+	"ALTER TABLE task ADD COLUMN tree INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE task SET tree = coalesce((SELECT q.tree FROM comparison q WHERE q.id = task.comparison), 0);"
+	"DROP INDEX task_ready;"
+	"CREATE INDEX task_turn ON task (state, resource, tree, priority DESC, id);"
+	"CREATE TABLE served (resource TEXT NOT NULL, tree INTEGER NOT NULL, turn INTEGER NOT NULL, PRIMARY KEY (resource, tree)) "
+	"STRICT, WITHOUT ROWID;";
+
+static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};
 
 static int check_file(struct store *s, const struct schema *sc, int64_t *ret_version)

@@ -241,9 +241,16 @@ CREATE TABLE task (
 	not_before INTEGER NOT NULL DEFAULT 0,
 	owner TEXT, lease_until INTEGER,
 	created INTEGER NOT NULL, started INTEGER, ended INTEGER,
-	result TEXT                                     -- last message
+	result TEXT,                                    -- last message
+	tree INTEGER NOT NULL DEFAULT 0                 -- of the comparison, 0: none; trees take turns, see served
 ) STRICT;
-CREATE INDEX task_ready ON task (state, priority DESC, id);
+CREATE INDEX task_turn ON task (state, resource, tree, priority DESC, id);
+CREATE TABLE served (                                   -- the last turn of each tree with a resource; the smallest is next
+	resource TEXT NOT NULL,
+	tree INTEGER NOT NULL,
+	turn INTEGER NOT NULL,
+	PRIMARY KEY (resource, tree)
+) STRICT, WITHOUT ROWID;
 
 CREATE TABLE task_dep (
 	task INTEGER NOT NULL REFERENCES task ON DELETE CASCADE,

@@ -242,8 +242,9 @@ void db_task_release(struct db_task *t);
 /* Queues work; where the key exists already nothing changes and its id is given back (returns 1). needs: ids that must
  * be 'done' first, 0-terminated or NULL. */
 int store_task_add(struct store *s, const struct db_task *t, const int64_t *needs, int64_t *ret_id);
-/* The best ready task of a resource whose time has come and whose needs are done -> running under a lease; -ENOENT when
- * there is none. resource_prefix "machine:" style prefixes end in ':'. */
+/* A ready task of a resource whose time has come and whose needs are done -> running under a lease; -ENOENT when there is none.
+ * Trees take turns with a resource: the one served least recently is next, by priority and id within it. Tasks without a
+ * comparison are one more tree. Prefixes, "machine:" style, end in ':'. */
 int store_task_claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret);
 int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);            /* -ENOENT: cancelled or given back, stop */
 /* ok: done. Else back to ready after retry_after (if attempts are left and retry_after > 0) or failed. The result text

@@ -52,6 +52,9 @@ static int add_task(struct store *s, const struct db_task *t, const int64_t *nee
 	if (r != -ENOENT)
 		return r < 0 ? r : 1;
 	r = db_insert(s, &TASK, t, "", ret_id);
+	if (r >= 0 && t->comparison)
+		r = db_exec(s, "UPDATE task SET tree = (SELECT tree FROM comparison WHERE id = ?) WHERE id = ?", INT(t->comparison),
+			    INT(*ret_id));
 	for (; r >= 0 && needs && *needs; needs++)
 		r = db_exec(s, "INSERT INTO task_dep (task, needs) VALUES (?, ?) ON CONFLICT DO NOTHING", INT(*ret_id), INT(*needs));
 	return r < 0 ? r : fail_waiting(s);
@@ -75,18 +78,43 @@ int store_task_add(struct store *s, const struct db_task *t, const int64_t *need
 #define NEEDS_DONE                                                                                                     \
 	"NOT EXISTS (SELECT 1 FROM task_dep d JOIN task n ON n.id = d.needs WHERE d.task = task.id AND n.state <> 'done')"
 
+/* One task of each group (resource, tree) that has ready ones, by jumps along the index: what else waits there costs nothing. */
+#define GROUPS                                                                                                         \
+	"WITH RECURSIVE one (id, resource, tree) AS (SELECT * FROM (SELECT id, resource, tree FROM task WHERE state = 'ready' AND " \
+	"resource BETWEEN ?2 AND ?3 ORDER BY resource, tree LIMIT 1) UNION ALL SELECT n.id, n.resource, n.tree FROM one JOIN task n " \
+	"ON n.id = (SELECT t.id FROM task t WHERE t.state = 'ready' AND (t.resource, t.tree) > (one.resource, one.tree) AND " \
+	"t.resource <= ?3 ORDER BY t.resource, t.tree LIMIT 1)) "
+
+/* The group that was served least recently among those whose best task can start. */
+static const char next_task[] =
+	GROUPS "SELECT best FROM (SELECT coalesce((SELECT turn FROM served v WHERE v.resource = one.resource AND v.tree = one.tree), 0) "
+	"AS turn, (SELECT id FROM task WHERE state = 'ready' AND resource = one.resource AND tree = one.tree AND not_before <= ?1 AND "
+	NEEDS_DONE " ORDER BY priority DESC, id LIMIT 1) AS best FROM one) JOIN task ON task.id = best "
+	"ORDER BY turn, priority DESC, best LIMIT 1";
+
+/* Whom it serves is behind all others now. */
+static int take_turn(struct store *s, int64_t id)
+{
+	return db_exec(s,
+		       "INSERT INTO served (resource, tree, turn) SELECT resource, tree, (SELECT coalesce(max(turn), 0) + 1 FROM served) "
+		       "FROM task WHERE id = ? ON CONFLICT (resource, tree) DO UPDATE SET turn = excluded.turn",
+		       INT(id));
+}
+
 static int claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret)
 {
+	_cleanup_free_ char *last = xstrdup(resource);
 	usec_t now = now_usec();
 	int64_t id;
-	int r = db_scalar(s, &id,
-			  "SELECT id FROM task WHERE state = 'ready' AND not_before <= ?1 AND (resource = ?2 OR "
-			  "(?2 LIKE '%:' AND substr(resource, 1, length(?2)) = ?2)) AND " NEEDS_DONE
-			  " ORDER BY priority DESC, id LIMIT 1",
-			  INT(now), TEXT(resource));
+	int r;
 
+	if (endswith(resource, ":")) /* a prefix: up to the next character */
+		last[strlen(last) - 1] = ':' + 1;
+	r = db_scalar(s, &id, next_task, INT(now), TEXT(resource), TEXT(last));
 	if (r == -ENOENT)
 		return err_set(r, "no task is ready for '%s'", resource);
+	if (r >= 0)
+		r = take_turn(s, id);
 	if (r >= 0)
 		r = db_exec(s,
 			    "UPDATE task SET state = 'running', owner = ?, lease_until = ?, started = ?, ended = NULL, "

@@ -466,6 +466,105 @@ static void test_tasks(void)
 	is_int(count(s, "task WHERE key = 'f' AND state = 'failed'"), 1, "fails at once");
 }
 
+/* A tree with a question that tasks can be of. */
+static int64_t a_question(struct store *s, const char *tree)
+{
+	struct db_tree t = {.name = (char *)tree, .url = (char *)"git://example.org/x", .enabled = true};
+	struct db_comparison c = {.machine = 1, .base = (char *)oid(1), .head = (char *)oid(2), .kconfig = (char *)"vm-min",
+				  .job = (char *)"0123456789abcdef"};
+	int64_t id = -1;
+
+	return store_tree_put(s, &t, &c.tree) < 0 || store_comparison_put(s, &c, &id) < 0 ? -1 : id;
+}
+
+static int64_t add_for(struct store *s, int64_t comparison, const char *resource, const char *key, int64_t prio, const int64_t *needs)
+{
+	struct db_task t = {.kind = (char *)"run", .key = (char *)key, .resource = (char *)resource, .priority = prio,
+			    .comparison = comparison};
+	int64_t id = 0;
+
+	return store_task_add(s, &t, needs, &id) < 0 ? -1 : id;
+}
+
+/* The keys that claims give, one after the other. */
+static char *claim_order(struct store *s, const char *resource, int n)
+{
+	_cleanup_buf_ struct buf b = {0};
+	struct db_task t = {0};
+
+	for (int i = 0; i < n && store_task_claim(s, resource, "w", USEC_PER_SEC, &t) == 0; i++) {
+		buf_addf(&b, "%s ", t.key);
+		db_task_release(&t);
+		t = (struct db_task){0};
+	}
+	return buf_take(&b);
+}
+
+static void test_turns(void)
+{
+	_cleanup_store_ struct store *s = fresh("turns.db");
+	_cleanup_free_ char *order = NULL, *machine = NULL, *later = NULL;
+	int64_t loud, meek, blocked, first;
+
+	basics(s);
+	loud = a_question(s, "loud");
+	meek = a_question(s, "meek");
+	blocked = a_question(s, "blocked");
+	first = add_for(s, loud, "build", "l1", 200, NULL);
+	add_for(s, loud, "build", "l2", 300, NULL);
+	add_for(s, loud, "build", "l3", 300, NULL);
+	add_for(s, loud, "build", "l4", 200, NULL);
+	add_for(s, meek, "build", "m1", 0, NULL);
+	add_for(s, meek, "build", "m2", 100, NULL);
+	add_for(s, 0, "build", "n1", 0, NULL);
+	add_for(s, blocked, "build", "b1", 400, (int64_t[]){first, 0});
+	order = claim_order(s, "build", 10);
+	ok(streq(order, "l2 m2 n1 l3 m1 l1 l4 "), "trees take turns, priority and id count within: %s", order);
+	add_for(s, loud, "machine:a", "a1", 0, NULL);
+	add_for(s, meek, "machine:a", "a2", 0, NULL);
+	add_for(s, loud, "machine:b", "c1", 9, NULL);
+	add_for(s, meek, "machine:b", "c2", 0, NULL);
+	machine = claim_order(s, "machine:a", 9);
+	ok(streq(machine, "a1 a2 "), "each machine has turns of its own: %s", machine);
+	is_int(store_task_end(s, first, true, 0, ""), 0, "what the waiting tree needs is done");
+	add_for(s, loud, "build", "l5", 900, NULL);
+	add_for(s, meek, "build", "m3", 900, NULL);
+	later = claim_order(s, "build", 9);
+	ok(streq(later, "b1 m3 l5 "), "who waited longest is first: %s", later);
+	is_int(claimed(s, "machine:b", "w") > 0, 1, "and the other machine");
+}
+
+/* A hundred thousand tasks of one tree, ready, or waiting for a build: the other one's is found at once. */
+static void test_many_tasks(void)
+{
+	_cleanup_store_ struct store *s = fresh("many.db");
+	int64_t loud, meek, need;
+	usec_t begin;
+
+	basics(s);
+	loud = a_question(s, "loud");
+	meek = a_question(s, "meek");
+	need = add_for(s, loud, "build", "need", 0, NULL);
+	db_exec(s,
+		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO task (kind, key, payload, "
+		"state, resource, priority, comparison, tree, created) SELECT 'run', 'k' || i, '{}', iif(i % 4, 'done', 'ready'), "
+		"iif(i % 8, 'machine:vm1', 'build'), 200, ?1, (SELECT tree FROM comparison WHERE id = ?1), 1 FROM n",
+		INT(loud));
+	db_exec(s, "INSERT INTO task_dep SELECT id, ? FROM task WHERE state = 'ready' AND resource <> 'build'", INT(need));
+	is_int(count(s, "task"), 100001, "many tasks");
+	for (int i = 0; i < 20; i++) {
+		_cleanup_free_ char *key = xasprintf("meek%d", i);
+
+		add_for(s, meek, i % 2 ? "build" : "machine:vm1", key, 0, NULL);
+	}
+	begin = mono_usec();
+	for (int i = 0; i < 20; i++)
+		claimed(s, i % 2 ? "build" : "machine:vm1", "w");
+	printf("# a claim takes %.2f ms\n", (mono_usec() - begin) / 20e3);
+	ok(mono_usec() - begin < 5 * USEC_PER_SEC, "20 claims in time");
+	is_int(count(s, "task WHERE state = 'running' AND key LIKE 'meek%'"), 15, "of which all machines' and half of the builds' are the meek's");
+}
+
 /* Four processes claim 200 tasks: each task is claimed once. */
 static void test_claim_race(void)
 {
@@ -592,6 +691,8 @@ static const char old_rows[] =
 	" (2, 1, '', 'a', 'c', 'k', 'j', 1, 1);"
 	"INSERT INTO \"case\" (id, comparison, metric, state, confidence, opened, changed) VALUES (7, 1, 1, 'found', 0.9, 1, 2),"
 	" (8, 2, 1, 'found', 0.9, 1, 2);"
+	"INSERT INTO task (id, kind, key, payload, resource, comparison, created) VALUES (1, 'run', 'a', '{}', 'build', 1, 1),"
+	" (2, 'run', 'b', '{}', 'build', NULL, 1);"
 	"INSERT INTO report VALUES (3, 7, '<1@x>', 's', '[{\"address\": \"Ann@example.org\", \"allowed\": true},"
 	" {\"address\": \"bob@example.org\", \"allowed\": false}]', 'text', 5);"
 	"INSERT INTO delivery VALUES (3, 'mbox', 'sending', 'offset 12', 0, NULL, 5), (3, 'smtp', 'sent', '250 ok', 2, NULL, 6);"
@@ -613,6 +714,7 @@ static void test_format_1(void)
 	   "an old file: %s", sqlite3_errmsg(db));
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
+	is_int(count(s, "task WHERE tree = id % 2"), 2, "its tasks know their trees");
 	is_int(store_case_by_id(s, 7, &c), 0, "its case");
 	ok(streq(c.asked, ASKED_DAEMON) && db_case_mails(&c) && c.changed == 2, "of a branch: the daemon asked");
 	db_case_release(&c);
@@ -1148,6 +1250,8 @@ int main(void)
 	test_runs();
 	test_cases();
 	test_tasks();
+	test_turns();
+	test_many_tasks();
 	test_claim_race();
 	test_migrate();
 	test_format_1();
