@@ -38,6 +38,7 @@ struct daemon {
 	int idle;               /* rounds in a row with nothing to do */
 	int64_t idle_event;     /* the last event then */
 	int64_t last_event;
+	struct strv waiting;    /* trees, see struct engine */
 	char *last_plan_error, *last_error;
 	int64_t *orphan; size_t n_orphans, cap_orphans; /* tasks whose worker died, not yet given back */
 };
@@ -319,7 +320,7 @@ static void log_events(struct daemon *d)
 
 static void plan(struct daemon *d)
 {
-	struct engine e = {.store = d->c->store, .cfg = &d->c->config};
+	struct engine e = {.store = d->c->store, .cfg = &d->c->config, .waiting = d->waiting};
 
 	if (engine_plan(&e) < 0) {
 		if (!streq(d->last_plan_error, err_msg())) { /* say so once */
@@ -331,6 +332,8 @@ static void plan(struct daemon *d)
 		free(d->last_plan_error);
 		d->last_plan_error = NULL;
 	}
+	d->waiting = e.waiting;
+	e.waiting = (struct strv){0};
 	engine_release(&e);
 }
 
@@ -339,7 +342,7 @@ static void plan(struct daemon *d)
 static bool is_idle(struct daemon *d)
 {
 	int64_t event = store_last_event(d->c->store);
-	bool work = d->children || d->n_orphans || store_task_next_time(d->c->store);
+	bool work = d->children || d->n_orphans || d->waiting.n || store_task_next_time(d->c->store);
 
 	d->idle = work || event != d->idle_event ? 0 : d->idle + 1;
 	d->idle_event = event;
@@ -521,6 +524,7 @@ int daemon_run(struct ctx *c, const struct daemon_options *o)
 	free(d.owner);
 	free(d.config_dir);
 	free(d.self);
+	strv_release(&d.waiting);
 	free(d.last_plan_error);
 	free(d.last_error);
 	free(d.orphan);

@@ -125,8 +125,9 @@ static int ask_all(struct engine *e, const struct db_tree *tree, const struct tr
 	return r < 0 ? r : open;
 }
 
+/* left: how many comparisons the tree may still open now; 0 and a new head: *ret_waits. */
 static int plan_branch(struct engine *e, const struct db_tree *tree, const struct tree_config *t, const struct db_branch *b,
-		       const struct db_comparison *open, size_t n_open)
+		       const struct db_comparison *open, size_t n_open, int *left, bool *ret_waits)
 {
 	_cleanup_free_ char *git_dir = engine_git_dir(e->cfg, tree->name), *base = NULL;
 	int r;
@@ -136,6 +137,10 @@ static int plan_branch(struct engine *e, const struct db_tree *tree, const struc
 	for (size_t i = 0; i < n_open; i++)
 		if (open[i].tree == tree->id && streq(open[i].branch, b->name))
 			return 0; /* one round at a time: the newest head is next */
+	if (b->tested && *left <= 0) {
+		*ret_waits = true;
+		return 0;
+	}
 	if (b->tested)
 		base = base_for(e, git_dir, b, t);
 	if (!base || streq(base, b->head)) {
@@ -143,6 +148,7 @@ static int plan_branch(struct engine *e, const struct db_tree *tree, const struc
 		return store_branch_tested(e->store, b->id, b->head);
 	}
 	r = ask_all(e, tree, t, b, base);
+	*left -= MAX(r, 1); /* what is answered already costs time, too */
 	if (r != 0)
 		return MIN(r, 0);
 	return store_branch_tested(e->store, b->id, b->head);
@@ -156,23 +162,43 @@ static bool tree_has_open(const struct db_tree *tree, const struct db_comparison
 	return false;
 }
 
+static int open_of_branches(const struct db_tree *tree, const struct db_comparison *open, size_t n_open)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < n_open; i++)
+		n += open[i].tree == tree->id && *open[i].branch;
+	return n;
+}
+
+static void note_waiting(struct engine *e, const struct db_tree *tree)
+{
+	strv_add(&e->waiting, tree->name);
+	if (!strv_has(&e->waited, tree->name)) /* say so once */
+		store_event(e->store, 0, 0, 0, "tree '%s' has more new heads than the %d that are compared at once; the others wait for "
+			    "their turn", tree->name, ENGINE_MAX_OPEN);
+}
+
 static int plan_tree(struct engine *e, const struct db_tree *tree, const struct db_comparison *open, size_t n_open)
 {
 	struct tree_config t = {0};
 	struct db_branch *b = NULL;
 	size_t n = 0;
-	int r = tree_config_from_db(tree, &t), first = 0;
+	int r = tree_config_from_db(tree, &t), first = 0, left = ENGINE_MAX_OPEN - open_of_branches(tree, open, n_open);
+	bool waits = false;
 
 	if (r >= 0)
-		r = store_branches(e->store, tree->id, &b, &n);
+		r = store_branches_by_turn(e->store, tree->id, &b, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		int k = plan_branch(e, tree, &t, &b[i], open, n_open);
+		int k = plan_branch(e, tree, &t, &b[i], open, n_open, &left, &waits);
 
 		if (k >= 0 && streq(b[i].head, b[i].tested) && !tree_has_open(tree, open, n_open))
 			k = engine_plan_detect(e, tree, &t, &b[i]);
 		if (k < 0 && !first)
 			first = err_prefix(k, "%s/%s", tree->name, b[i].name);
 	}
+	if (waits)
+		note_waiting(e, tree);
 	DB_LIST_RELEASE(b, n, db_branch_release);
 	tree_config_release(&t);
 	return r < 0 ? r : first;
@@ -180,11 +206,18 @@ static int plan_tree(struct engine *e, const struct db_tree *tree, const struct 
 
 /* ---- all ---- */
 
-void engine_release(struct engine *e)
+static void release_active(struct engine *e)
 {
 	DB_LIST_RELEASE(e->active, e->n_active, db_task_release);
 	e->active = NULL;
 	e->n_active = 0;
+}
+
+void engine_release(struct engine *e)
+{
+	release_active(e);
+	strv_release(&e->waiting);
+	strv_release(&e->waited);
 }
 
 static void keep_first(int r, int *first, char **text)
@@ -204,7 +237,10 @@ int engine_plan(struct engine *e)
 	_cleanup_free_ char *text = NULL;
 	int first = 0;
 
-	engine_release(e);
+	release_active(e);
+	strv_release(&e->waited);
+	e->waited = e->waiting;
+	e->waiting = (struct strv){0};
 	e->asked = ASKED_DAEMON;
 	keep_first(store_tasks(e->store, "ready,running", &e->active, &e->n_active), &first, &text);
 	keep_first(store_cases(e->store, NULL, &cases, &n_cases), &first, &text);

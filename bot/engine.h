@@ -19,8 +19,12 @@ struct engine {
 	struct store *store;
 	const struct config *cfg;
 	struct db_task *active; size_t n_active;        /* ready and running tasks, read anew by engine_plan() */
+	struct strv waiting, waited; /* trees with new heads that wait for their turn: after this engine_plan(), and the one before */
 	const char *asked;      /* who asks: NULL is a person, ASKED_HAND_MAIL one who wants it mailed; engine_plan(): the daemon */
 };
+
+/* New heads of branches are asked about while a tree has fewer open comparisons of branches; the rest waits for a later plan. */
+#define ENGINE_MAX_OPEN 100
 
 /* Plans everything that can be planned now. Returns 0, or the first error (the rest is planned all the same). */
 int engine_plan(struct engine *e);

@@ -43,6 +43,7 @@ static const char to_3[] =
 	"ALTER TABLE task ADD COLUMN tree INTEGER NOT NULL DEFAULT 0;"
 	"UPDATE task SET tree = coalesce((SELECT q.tree FROM comparison q WHERE q.id = task.comparison), 0);"
 	"DROP INDEX task_ready;"
+	"CREATE INDEX comparison_branch ON comparison (tree, branch);"
 	"CREATE INDEX task_turn ON task (state, resource, tree, priority DESC, id);"
 	"CREATE TABLE served (resource TEXT NOT NULL, tree INTEGER NOT NULL, turn INTEGER NOT NULL, PRIMARY KEY (resource, tree)) "
 	"STRICT, WITHOUT ROWID;";

@@ -186,6 +186,7 @@ CREATE TABLE comparison (
 	asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')), -- by whom; by 'hand' mails nobody
 	UNIQUE (tree, base, head, kconfig, job, machine, epoch)
 ) STRICT;
+CREATE INDEX comparison_branch ON comparison (tree, branch);
 
 CREATE TABLE "case" (
 	id INTEGER PRIMARY KEY,

@@ -48,6 +48,8 @@ void db_branch_release(struct db_branch *b);
 /* New head of a branch (head NULL: deleted). Writes head_event when it moved. Returns 1 when it moved, else 0. */
 int store_branch_head(struct store *s, int64_t tree, const char *name, const char *head, bool forced, int64_t *ret_id);
 int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n);
+/* The branch whose last comparison was asked longest ago first; those without one before all. */
+int store_branches_by_turn(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n);
 int store_branch_tested(struct store *s, int64_t branch, const char *oid);
 int store_branch_detected(struct store *s, int64_t branch, int64_t run);
 

@@ -108,6 +108,14 @@ int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t
 	return db_list(s, &BRANCH, ret, ret_n, "WHERE tree = ? ORDER BY name", INT(tree));
 }
 
+int store_branches_by_turn(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n)
+{
+	return db_list(s, &BRANCH, ret, ret_n,
+		       "WHERE tree = ?1 ORDER BY (SELECT coalesce(max(q.id), 0) FROM comparison q WHERE q.tree = ?1 AND q.branch = "
+		       "branch.name), name",
+		       INT(tree));
+}
+
 int store_branch_detected(struct store *s, int64_t branch, int64_t run)
 {
 	int r = db_exec(s, "UPDATE branch SET detected = ? WHERE id = ?", INT(run), INT(branch));
