@@ -14,6 +14,7 @@
 #define TICK (USEC_PER_SEC)
 #define LEASE (600 * USEC_PER_SEC)
 #define HEARTBEAT (60 * USEC_PER_SEC)
+#define FETCHES 16
 #define STOP_GRACE (20 * USEC_PER_SEC)
 
 struct child {
@@ -23,6 +24,7 @@ struct child {
 	pid_t pid;
 	int64_t task;           /* 0: a fetch */
 	char *resource, *tree;
+	char *host;             /* that a fetch talks to */
 };
 
 struct daemon {
@@ -65,6 +67,14 @@ static size_t count_children(const struct daemon *d, const char *resource)
 	return n;
 }
 
+static void child_free(struct child *k)
+{
+	free(k->resource);
+	free(k->tree);
+	free(k->host);
+	free(k);
+}
+
 static void unlink_child(struct daemon *d, struct child *k)
 {
 	struct child **p = &d->children;
@@ -73,9 +83,7 @@ static void unlink_child(struct daemon *d, struct child *k)
 		p = &(*p)->next;
 	*p = k->next;
 	sd_event_source_unref(k->src);
-	free(k->resource);
-	free(k->tree);
-	free(k);
+	child_free(k);
 }
 
 static void wake(struct daemon *d);
@@ -122,7 +130,8 @@ static int give_back_orphans(struct daemon *d)
 	return r;
 }
 
-static int start_child(struct daemon *d, const char *verb, const char *arg, int64_t task, const char *resource, const char *tree)
+static int start_child(struct daemon *d, const char *verb, const char *arg, int64_t task, const char *resource,
+		       const struct db_tree *tree)
 {
 	const char *argv[10];
 	struct child *k = xcalloc(1, sizeof(*k));
@@ -145,14 +154,13 @@ static int start_child(struct daemon *d, const char *verb, const char *arg, int6
 	k->d = d;
 	k->task = task;
 	k->resource = xstrdup(resource);
-	k->tree = xstrdup(tree);
+	k->tree = tree ? xstrdup(tree->name) : NULL;
+	k->host = tree ? url_host(tree->url) : NULL;
 	r = proc_start(&(struct proc_spec){.argv = argv}, &k->pid);
 	if (r >= 0)
 		r = sd_event_add_child(d->ev, &k->src, k->pid, WEXITED, on_child, k);
 	if (r < 0) {
-		free(k->resource);
-		free(k->tree);
-		free(k);
+		child_free(k);
 		return r;
 	}
 	k->next = d->children;
@@ -260,22 +268,40 @@ static int claim_machines(struct daemon *d)
 	return MIN(r, 0);
 }
 
+static bool is_due(const struct daemon *d, const struct db_tree *t)
+{
+	return t->enabled && t->next_poll <= now_usec() && (!d->o->only_tree || streq(d->o->only_tree, t->name));
+}
+
+/* A server that keeps us waiting holds up its own trees only. */
+static bool may_fetch(const struct daemon *d, const struct db_tree *t)
+{
+	_cleanup_free_ char *host = url_host(t->url);
+
+	for (const struct child *k = d->children; k; k = k->next)
+		if (k->tree && (streq(k->tree, t->name) || streq(k->host, host)))
+			return false;
+	return count_children(d, "net") < FETCHES;
+}
+
+static int longest_due_first(const void *a, const void *b)
+{
+	const struct db_tree *x = a, *y = b;
+
+	return (x->next_poll > y->next_poll) - (x->next_poll < y->next_poll);
+}
+
 static int poll_trees(struct daemon *d)
 {
 	struct db_tree *t = NULL;
 	size_t n = 0;
-	usec_t now = now_usec();
 	int r = store_trees(d->c->store, &t, &n);
 
-	for (size_t i = 0; r >= 0 && i < n; i++) {
-		bool busy = false;
-
-		for (const struct child *k = d->children; k; k = k->next)
-			busy |= k->tree && streq(k->tree, t[i].name);
-		if (t[i].enabled && !busy && t[i].next_poll <= now && count_children(d, "net") < 4 &&
-		    (!d->o->only_tree || streq(d->o->only_tree, t[i].name)))
-			r = start_child(d, "fetch", t[i].name, 0, "net", t[i].name);
-	}
+	if (r >= 0 && n)
+		qsort(t, n, sizeof(*t), longest_due_first);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (is_due(d, &t[i]) && may_fetch(d, &t[i]))
+			r = start_child(d, "fetch", t[i].name, 0, "net", &t[i]);
 	DB_LIST_RELEASE(t, n, db_tree_release);
 	return MIN(r, 0);
 }

@@ -138,6 +138,34 @@ char *url_shown(const char *url)
 	return term_safe(s);
 }
 
+char *url_host(const char *url)
+{
+	const char *sep = strstr(url, "://"), *host = url, *stop = url + strcspn(url, "/"), *at;
+	char *s, *end;
+
+	if (sep && !strncasecmp(url, "file:", 5))
+		return xstrdup(sep + 3);
+	if (sep) {
+		struct url u = split_url(url, sep, "");
+
+		host = u.host;
+		stop = host + strcspn(host, "/?#");
+	} else if (!memchr(url, ':', stop - url)) {
+		return xstrdup(url);
+	} else if ((at = memrchr(url, '@', stop - url))) { /* user@host:path */
+		host = at + 1;
+	}
+	s = xstrndup(host, stop - host);
+	end = *s == '[' ? strchr(s, ']') : NULL;
+	end = end ? end + 1 : s + strcspn(s, ":");
+	while (end > s && end[-1] == '.')
+		end--;
+	*end = 0;
+	for (char *c = s; *c; c++)
+		*c = tolower((unsigned char)*c);
+	return s;
+}
+
 /* ---- terminal ---- */
 
 static void add_hex(struct buf *b, const char *s, size_t n)

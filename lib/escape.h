@@ -59,6 +59,8 @@ void buf_add_filename(struct buf *b, const char *s, size_t max);
 /* A URL without its credentials: http and the like lose user, password and query, ssh keeps the user's name. Terminal-safe. New
  * string. */
 char *url_shown(const char *url);
+/* The server of a URL, for which port and user do not matter: its name in lower case; for a path (file:, too) the path. New string. */
+char *url_host(const char *url);
 /* True where it holds a password, a token as user name (all user names of http), or a query. */
 bool url_has_secret(const char *url);
 

@@ -1,9 +1,11 @@
 #!/usr/bin/python3
 """hostile-git.py PORT - a git server on loopback that is up to no good; the path says how: /refs never ends its list of
-branches, /many has 20,000, /expand sends a pack of some kilobytes that stands for 64 GiB, /flood one that never ends."""
-import hashlib, re, socket, struct, sys, threading, zlib
+branches, /many has 20,000, /expand sends a pack of some kilobytes that stands for 64 GiB, /flood one that never ends; /stall... has
+a new head each time, and what it stands for never comes."""
+import hashlib, itertools, re, socket, struct, sys, threading, time, zlib
 
 OID = b"1234567890123456789012345678901234567890"
+heads = itertools.count(0x1234)
 
 
 def pkt(data):
@@ -69,9 +71,18 @@ def serve(c):
         c.close()
 
 
+def stall(c):
+    head = b"%040x" % next(heads)
+    c.sendall(pkt(head + b" HEAD\0ofs-delta agent=x\n") + pkt(head + b" refs/heads/main\n") + b"0000")
+    if c.recv(4, socket.MSG_WAITALL) not in (b"", b"0000"):
+        time.sleep(600)
+
+
 def talk(c):
     n = int(c.recv(4, socket.MSG_WAITALL), 16) - 4
     path = re.match(rb"git-upload-pack (\S*?)\0", c.recv(n, socket.MSG_WAITALL)).group(1).decode()
+    if path.startswith("/stall"):
+        return stall(c)
     c.sendall(pkt(OID + b" HEAD\0ofs-delta agent=x\n") + pkt(OID + b" refs/heads/main\n"))
     i = 0
     while path == "/refs":

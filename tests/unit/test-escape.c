@@ -266,8 +266,26 @@ static void test_private(void)
 	fs_rm_rf(tmp);
 }
 
+static void test_hosts(void)
+{
+	static const struct { const char *url, *host; } c[] = {
+		{"https://git.example.org/net.git", "git.example.org"}, {"HTTPS://GIT.Example.org.:8443/a", "git.example.org"},
+		{"git://127.0.0.1:9418/x", "127.0.0.1"}, {"ssh://me@git.example.org:22/x", "git.example.org"},
+		{"git@git.example.org:a/b@c.git", "git.example.org"}, {"git.example.org:x", "git.example.org"},
+		{"ssh://[2001:db8::1]:22/x", "[2001:db8::1]"}, {"me@[2001:db8::1]:x", "[2001:db8::1]"},
+		{"https://a:b@git.example.org?x", "git.example.org"}, {"http://git.example.org#@x", "git.example.org"},
+		{"/srv/git/A.git", "/srv/git/A.git"}, {"./a:b", "./a:b"}, {"file:///srv/git/A.git", "/srv/git/A.git"}, {"", ""}};
+
+	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
+		_cleanup_free_ char *host = url_host(c[i].url);
+
+		ok(streq(host, c[i].host), "the server of '%s' is '%s'", c[i].url, host);
+	}
+}
+
 int main(void)
 {
+	test_hosts();
 	test_utf8();
 	test_term();
 	test_csv();
