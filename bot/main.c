@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/verb.h"
 #include "kernels/box.h"
+#include "kernels/tree.h"
 #include "lib/log.h"
 
 #include <locale.h>
@@ -55,6 +56,7 @@ static int load_config(struct ctx *c, const struct verb *v, const char *config_d
 	r = config_load(NULL, &c->config);
 	if (r < 0)
 		return verb_fail(c, r);
+	tree_keep_free((uint64_t)c->config.min_free_mb << 20);
 	box_set_mode(c->config.no_sandbox ? BOX_NONE : BOX_ISOLATED);
 	return 0;
 }

@@ -16,6 +16,7 @@
 #define PACK_MAX (8ULL << 30)           /* twice the kernel's whole history */
 #define HEADS_MAX 10000                 /* branches that are watched */
 #define MIRROR_MAX (64LL << 30)
+#define SMALL_FILE (1LL << 20)          /* what git writes besides packs */
 
 void tree_refs_release(struct tree_refs *r)
 {
@@ -126,27 +127,68 @@ static bool has_word(const char *const *args, const char *word)
 	return false;
 }
 
-/* A remote may send what it likes, and must leave room for the others. */
-static uint64_t pack_max(const char *git_dir)
-{
-	int64_t room = fs_free_bytes(git_dir);
+static uint64_t keep_free;
 
-	return room > 0 ? MIN((uint64_t)room / 2 + 1, PACK_MAX) : PACK_MAX;
-}
+void tree_keep_free(uint64_t bytes) { keep_free = bytes; }
 
-static int check_size(const char *git_dir)
+/* Of its packs; *ret_half (may be NULL): of the largest file that a git which failed did not finish. */
+static int64_t mirror_size(const char *git_dir, int64_t *ret_half)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/objects/pack", git_dir);
 	_cleanup_strv_ struct strv names = {0};
-	int64_t sum = 0;
+	int64_t sum = 0, half = 0;
 
 	(void)fs_list(dir, &names);
 	for (size_t i = 0; i < names.n; i++) {
 		_cleanup_free_ char *path = xasprintf("%s/%s", dir, names.v[i]);
+		int64_t size = MAX(fs_size(path), 0);
 
-		sum += MAX(fs_size(path), 0);
+		sum += size;
+		if (startswith(names.v[i], "tmp_"))
+			half = MAX(half, size);
 	}
-	return sum > MIRROR_MAX ? err_set(-EFBIG, "'%s' holds more than %lld GiB", git_dir, MIRROR_MAX >> 30) : 0;
+	if (ret_half)
+		*ret_half = half;
+	return sum;
+}
+
+/* What one tree may have of the disk that all share. */
+static int64_t quota(const char *git_dir)
+{
+	int64_t all = fs_total_bytes(git_dir);
+
+	return all > 0 ? MIN(all / 4, MIRROR_MAX) : MIRROR_MAX;
+}
+
+/* What may come: as much again for its index, and what is to stay free. Negative where it cannot be told. */
+static int64_t room_left(const char *git_dir)
+{
+	int64_t left = fs_free_bytes(git_dir);
+
+	return left < 0 ? left : MAX(left - (int64_t)keep_free, 0) / 2;
+}
+
+/* A remote may send what it likes, and must leave room for the others. */
+static uint64_t pack_max(const char *git_dir)
+{
+	int64_t room = room_left(git_dir), own = quota(git_dir) - mirror_size(git_dir, NULL);
+
+	if (room >= 0)
+		own = MIN(own, room);
+	return MIN((uint64_t)MAX(own, SMALL_FILE), PACK_MAX);
+}
+
+static int check_size(const char *git_dir)
+{
+	int64_t size = mirror_size(git_dir, NULL), most = quota(git_dir), room = room_left(git_dir);
+
+	if (size + SMALL_FILE > most)
+		return err_set(-EFBIG, "its mirror '%s' holds %" PRId64 " MiB, and one tree may have %" PRId64 " MiB (a quarter of the "
+			       "disk, at most %lld GiB)", git_dir, size >> 20, most >> 20, MIRROR_MAX >> 30);
+	if (room >= 0 && room < SMALL_FILE)
+		return err_set(-ENOSPC, "no room for '%s': %" PRIu64 " MiB of the disk are to stay free (min_free_mb)", git_dir,
+			       keep_free >> 20);
+	return 0;
 }
 
 /* Runs git with an environment in which it neither asks, nor reads credentials but those of the file (or NULL), nor uses odd
@@ -276,11 +318,21 @@ static void fetch_tags(const char *url, const char *credentials, const char *git
 		      specs, LIST_TIMEOUT_S, &r);
 }
 
+/* Whether a git that failed left a file as large as it may be (nearly: room changes): git itself only speaks of broken packs then. */
+static bool was_cut(const char *git_dir, uint64_t max)
+{
+	int64_t half;
+
+	(void)mirror_size(git_dir, &half);
+	return (uint64_t)half >= max - max / 16;
+}
+
 static int fetch_heads(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir), *shown = url_shown(url);
 	_cleanup_buf_ struct buf specs = {0};
+	uint64_t max = pack_max(git_dir);
 	int e;
 
 	for (size_t i = 0; i < heads->n; i++)
@@ -289,8 +341,16 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 				      "--", url), specs.s, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot fetch '%s'", shown);
-	if (r.status)
-		return git_failed(&r, "fetch", url);
+	if (r.status) {
+		bool cut = was_cut(git_dir, max);
+
+		mirror_sweep(git_dir);
+		if (!cut)
+			return git_failed(&r, "fetch", url);
+		return err_set(-EFBIG, "cannot fetch '%s': what comes is larger than the %" PRIu64 " MiB that it may be; one tree may have %"
+			       PRId64 " MiB of the disk in all, and %" PRIu64 " MiB are to stay free", shown, max >> 20,
+			       quota(git_dir) >> 20, keep_free >> 20);
+	}
 	fetch_tags(url, credentials, git_dir, specs.s);
 	return 0;
 }
@@ -301,6 +361,8 @@ static void mirror_tidy(const char *git_dir)
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
+	if ((uint64_t)mirror_size(git_dir, NULL) > pack_max(git_dir)) /* old and new one would not fit beside each other */
+		return;
 	(void)git_run(NULL, ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60", "-c", "gc.autoDetach=false", "-c",
 			   "gc.writeCommitGraph=true", dir, "gc", "--auto", "-q"), NULL, FETCH_TIMEOUT_S, &r);
 }

@@ -27,6 +27,9 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
  * refs/kperfbot/seen/<oid>, and tags of what came along. Safe to be killed at any moment. */
 int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s);
+/* How much of its disk tree_fetch() leaves free in this program (default 0). A mirror has at most a quarter of the disk; -EFBIG, or
+ * -ENOSPC where the disk is the reason. */
+void tree_keep_free(uint64_t bytes);
 /* True when anc is an ancestor of (or equal to) oid. */
 int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);
 int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret);

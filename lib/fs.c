@@ -265,6 +265,13 @@ int64_t fs_free_bytes(const char *path)
 	return statvfs(path, &v) < 0 ? (int64_t)-errno : (int64_t)(v.f_bavail * v.f_frsize);
 }
 
+int64_t fs_total_bytes(const char *path)
+{
+	struct statvfs v;
+
+	return statvfs(path, &v) < 0 ? (int64_t)-errno : (int64_t)(v.f_blocks * v.f_frsize);
+}
+
 int fs_lock(const char *path, bool wait)
 {
 	int fd = open(path, O_RDWR | O_CREAT | O_CLOEXEC, 0644);

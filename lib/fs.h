@@ -29,6 +29,8 @@ int fs_copy(const char *from, const char *to);      /* one regular file, mode ke
 int fs_list(const char *dir, struct strv *ret);
 /* Free bytes for us on the file system of path. */
 int64_t fs_free_bytes(const char *path);
+/* All bytes of that file system; -errno when it cannot be told. */
+int64_t fs_total_bytes(const char *path);
 /* An exclusive lock on path (created): fd to keep open, or -EWOULDBLOCK where another process has it. */
 int fs_lock(const char *path, bool wait);
 /* A word for a file or folder, which need not be there: its name without suffix, letters, digits and -_. only, at most 40 of
