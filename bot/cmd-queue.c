@@ -110,6 +110,7 @@ const struct verb verb_queue = {
 	.usage = "list [--all] [--log]\ncancel ID\nretry ID",
 	.summary = "what is being done and what waits",
 	.text = "Work comes into the queue by the watcher, by 'kperfbot run' (with --queue: without waiting) and 'kperfbot bisect'.\n"
+		"Trees take turns with builds and with each machine; priority counts within a tree.\n"
 		"The table is cut to a screen's width; --json and --csv have everything.",
 	.run = run_queue,
 };
