@@ -194,6 +194,23 @@ static void add_term(struct buf *b, const char *s, bool lines)
 void buf_add_term(struct buf *b, const char *s) { add_term(b, s, false); }
 void buf_add_term_lines(struct buf *b, const char *s) { add_term(b, s, true); }
 
+void buf_add_shown(struct buf *b, const char *s)
+{
+	_cleanup_buf_ struct buf all = {0};
+	enum utf8_class class;
+	size_t k = 0, n;
+
+	buf_add_term(&all, s ? s : "");
+	if (all.len <= TEXT_SHOWN) {
+		buf_add(b, buf_str(&all), all.len);
+		return;
+	}
+	while (k < all.len && k + (n = utf8_next(all.s + k, all.len - k, &class, NULL)) + strlen("...") <= TEXT_SHOWN)
+		k += n;
+	buf_add(b, buf_str(&all), k);
+	buf_adds(b, "...");
+}
+
 char *term_safe(const char *s)
 {
 	struct buf b = {0};

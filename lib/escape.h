@@ -35,6 +35,10 @@ void buf_add_term(struct buf *b, const char *s);
 char *term_safe(const char *s);
 /* As buf_add_term(), but newlines and tabs stay. */
 void buf_add_term_lines(struct buf *b, const char *s);
+/* A stranger's text within a line of ours, in a mail, a table or a script: as buf_add_term(), and no longer than TEXT_SHOWN bytes, with
+ * "..." for what is cut off, so that it neither fills what it stands in nor reaches where long lines are broken. */
+#define TEXT_SHOWN 300
+void buf_add_shown(struct buf *b, const char *s);
 void term_puts(FILE *out, const char *s);
 void term_printf(FILE *out, const char *fmt, ...) _printf_(2, 3);
 

@@ -88,7 +88,7 @@ static void axis_value(struct strv *l, const char *s)
 {
 	_cleanup_buf_ struct buf b = {0};
 
-	buf_add_term(&b, s);
+	buf_add_shown(&b, s);
 	for (char *p = b.s; p && *p; p++)
 		*p = *p == '/' ? '-' : *p;
 	strv_add(l, buf_str(&b));
@@ -151,7 +151,7 @@ static void limit(const struct facts *f, struct buf *table)
 		lines++;
 	table->len = n;
 	table->s[n] = 0;
-	buf_addf(table, "[%zu more rows: kperfbot compare %.10s %.10s]\n", lines, f->good, f->bad);
+	buf_addf(table, "[%zu more rows: kperfbot compare %s %s]\n", lines, f->good, f->bad);
 }
 
 int report_block(struct store *s, const struct facts *f, const struct effect_rules *rules, struct buf *out)

@@ -33,13 +33,24 @@ static void add_wrapped(struct buf *out, const char *key, const char *text)
 	buf_addc(out, '\n');
 }
 
+/* What an earlier step wrote down; it may hold a message about a tree. */
+static void add_told(struct buf *out, const char *key, const char *text)
+{
+	_cleanup_buf_ struct buf t = {0};
+
+	if (!text || !*text)
+		return;
+	buf_add_shown(&t, text);
+	add_wrapped(out, key, buf_str(&t));
+}
+
 /* 1234567890 ("subject") */
 static void add_commit(struct buf *out, const char *oid, const struct commit_info *c)
 {
 	buf_addf(out, "%.10s", oid);
 	if (c->subject) {
 		buf_adds(out, " (\"");
-		buf_add_term(out, c->subject);
+		buf_add_shown(out, c->subject);
 		buf_adds(out, "\")");
 	}
 }
@@ -84,7 +95,7 @@ static void add_proof(const struct facts *f, struct buf *out)
 		buf_adds(&t, !f->single ? "none, there is no single commit to prove" :
 			     f->c.note ? "none: " : "none, the commit was not run against its parent");
 		if (f->single && f->c.note)
-			buf_add_term(&t, f->c.note);
+			buf_add_shown(&t, f->c.note);
 		add_wrapped(out, "proof", buf_str(&t));
 		return;
 	}
@@ -104,10 +115,8 @@ static void add_proof(const struct facts *f, struct buf *out)
 	else
 		buf_addf(&t, ", p = %.2g (valid at any stopping time)", p->p);
 	add_wrapped(out, "proof", buf_str(&t));
-	if (p->revert && *p->revert)
-		add_wrapped(out, "revert", p->revert);
-	if (p->aligned && *p->aligned)
-		add_wrapped(out, "code layout", p->aligned);
+	add_told(out, "revert", p->revert);
+	add_told(out, "code layout", p->aligned);
 }
 
 static int64_t seen(const struct db_check *c) { return c->pass + c->fail + c->unknown; }
@@ -127,7 +136,7 @@ static void add_check(const struct facts *f, const struct db_check *good, const 
 		buf_addf(&t, ", failed in %" PRId64 " (not used)", good->fail + bad->fail);
 	if (worse->evidence && *worse->evidence) {
 		buf_adds(&t, "; ");
-		buf_add_term(&t, worse->evidence);
+		buf_add_shown(&t, worse->evidence);
 	}
 	buf_adds(out, "  ");
 	add_wrapped(out, worse->name, buf_str(&t));
@@ -144,7 +153,7 @@ static void add_reach(struct store *s, const struct facts *f, bool first, struct
 	if (first)
 		buf_adds(out, "validity:\n");
 	buf_addf(&t, "%s: ", streq(k.verdict, CHECK_PASS) ? "passed" : streq(k.verdict, CHECK_FAIL) ? "failed" : "unknown");
-	buf_add_term(&t, k.evidence);
+	buf_add_shown(&t, k.evidence);
 	buf_adds(out, "  ");
 	add_wrapped(out, k.name, buf_str(&t));
 	if (streq(k.verdict, CHECK_FAIL))
@@ -241,7 +250,7 @@ static void add_candidates(const struct facts *f, struct buf *out)
 
 static void add_noticed(const struct facts *f, const struct report_config *cfg, struct buf *out)
 {
-	buf_add_term(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
+	buf_add_shown(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
 	buf_adds(out, " noticed a ");
 	add_percent(out, f->effect);
 	buf_addf(out, isfinite(f->effect) ? " %s of %s " : "%s of %s ", facts_verdict_word(f), f->c.metric);
@@ -259,7 +268,7 @@ static void add_head(struct store *s, const struct facts *f, const struct report
 		buf_addf(out, "commit: %s", f->bad);
 		if (f->bad_info.subject) {
 			buf_adds(out, " (\"");
-			buf_add_term(out, f->bad_info.subject);
+			buf_add_shown(out, f->bad_info.subject);
 			buf_adds(out, "\")");
 		}
 		buf_addc(out, '\n');
@@ -272,7 +281,7 @@ static void add_head(struct store *s, const struct facts *f, const struct report
 	buf_adds(out, url);
 	if (f->cmp.branch && *f->cmp.branch) {
 		buf_addc(out, ' ');
-		buf_add_term(out, f->cmp.branch);
+		buf_add_shown(out, f->cmp.branch);
 	}
 	buf_adds(out, "\n\n");
 	add_first_screen(s, f, dir, out);
@@ -284,23 +293,23 @@ static void add_test(const struct facts *f, struct buf *out)
 
 	facts_compiler(f, &compiler);
 	buf_adds(out, "\ntestcase: ");
-	buf_add_term(out, f->testcase);
+	buf_add_shown(out, f->testcase);
 	if (!streq(f->tree.kind, "program")) {
 		buf_adds(out, "\nconfig: ");
-		buf_add_term(out, f->cmp.kconfig);
+		buf_add_shown(out, f->cmp.kconfig);
 	}
 	if (compiler.len)
 		buf_addf(out, "\ncompiler: %s", compiler.s);
 	buf_adds(out, "\ntest machine: ");
-	buf_add_term(out, f->machine.description ? f->machine.description : f->machine.tbox_group);
+	buf_add_shown(out, f->machine.description ? f->machine.description : f->machine.tbox_group);
 	if (f->exposed)
 		buf_adds(out, "\nnot isolated: the code of this tree ran with all rights of the robot, so it could have made these numbers itself");
 	buf_adds(out, "\nparameters:\n\n");
 	for (size_t i = 0; i < f->keys.n; i++) {
 		buf_addc(out, '\t');
-		buf_add_term(out, f->keys.v[i]);
+		buf_add_shown(out, f->keys.v[i]);
 		buf_adds(out, ": ");
-		buf_add_term(out, f->values.v[i]);
+		buf_add_shown(out, f->values.v[i]);
 		buf_addc(out, '\n');
 	}
 	buf_adds(out, "\n\n");
@@ -313,16 +322,27 @@ static void add_fix_block(const struct facts *f, const struct report_config *cfg
 		return;
 	buf_adds(out, "If you fix this in a separate commit (not in a new version of the same patch), please add these tags:\n"
 		      "| Reported-by: ");
-	buf_add_term(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
+	buf_add_shown(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
 	if (cfg->robot_address)
 		buf_addf(out, " <%s>", cfg->robot_address);
 	buf_addf(out, "\n| Closes: https://lore.kernel.org/r/%.*s\n\n\n", (int)strlen(message_id) - 2, message_id + 1);
 }
 
+/* A command is never cut: where the branch's name is too long for a line, the commit's id does as well. */
+static char *ref_to_fetch(const struct facts *f)
+{
+	char *ref = git_branch_ref(f->cmp.branch);
+
+	if (ref && strlen(ref) <= TEXT_SHOWN)
+		return ref;
+	free(ref);
+	return xstrdup(f->series.commit ? f->series.base : f->bad);
+}
+
 static void add_materials(const struct facts *f, const char *dir, struct buf *out)
 {
 	bool program = streq(f->tree.kind, "program");
-	_cleanup_free_ char *url = url_shown(f->tree.url), *ref = git_branch_ref(f->cmp.branch);
+	_cleanup_free_ char *url = url_shown(f->tree.url), *ref = ref_to_fetch(f);
 
 	buf_adds(out, "Details are as below:\n");
 	for (int i = 0; i < 98; i++)
@@ -336,13 +356,13 @@ static void add_materials(const struct facts *f, const char *dir, struct buf *ou
 	buf_adds(out, "To reproduce:\n\n\tgit fetch -- ");
 	buf_add_shell(out, url);
 	buf_addc(out, ' ');
-	buf_add_shell(out, ref ? ref : f->series.commit ? f->series.base : f->bad);
+	buf_add_shell(out, ref);
 	buf_addc(out, '\n');
 	if (f->series.commit)
-		buf_addf(out, "\tgit checkout %.12s && git am -k patches.mbox    # %" PRId64 " of the series; then without the last one\n",
+		buf_addf(out, "\tgit checkout %s && git am -k patches.mbox    # %" PRId64 " of the series; then without the last one\n",
 			 f->series.base, f->patch);
 	else
-		buf_addf(out, "\tgit checkout %.12s         # and then %.12s, its parent\n", f->bad, f->good);
+		buf_addf(out, "\tgit checkout %s    # and then %s, its parent\n", f->bad, f->good);
 	if (program)
 		buf_adds(out, "\t# build it, then: KPB_ARTEFACT=PROGRAM sh job.sh runs=3\n\n");
 	else
@@ -355,9 +375,9 @@ static void add_table(struct store *s, const struct facts *f, const struct repor
 	_cleanup_buf_ struct buf block = {0};
 
 	if (report_block(s, f, cfg->min_effects, &block) < 0) {
-		_cleanup_free_ char *why = term_safe(err_msg());
-
-		buf_addf(out, "[no table: %s]\n", why);
+		buf_adds(out, "[no table: ");
+		buf_add_shown(out, err_msg());
+		buf_adds(out, "]\n");
 	} else {
 		buf_adds(out, "All runs of both commits are in this table, those of the search too: %change is that of the means,\n"
 			      "%stddev that of the runs; only rows that changed significantly are shown.\n\n");
@@ -370,7 +390,7 @@ static void add_end(const struct report_config *cfg, struct buf *out)
 {
 	buf_adds(out, "Disclaimer:\nThe numbers hold for the machine, config and job named above and are given for information only.\n"
 		      "Other hardware or software may behave differently.\n\n\n-- \n");
-	buf_add_term(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
+	buf_add_shown(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
 	buf_adds(out, "\nmade by kperfbot\n");
 }
 
@@ -384,7 +404,7 @@ static void add_topic(const struct facts *f, struct buf *out)
 		_cleanup_free_ char *topic = xstrndup(s, n);
 
 		buf_adds(out, " [");
-		buf_add_term(out, topic);
+		buf_add_shown(out, topic);
 		buf_addc(out, ']');
 	}
 }
@@ -395,10 +415,10 @@ static void subject(const struct facts *f, struct buf *out)
 	const char *branch = label && *label ? label : f->cmp.branch;
 
 	buf_addc(out, '[');
-	buf_add_term(out, f->tree.name);
+	buf_add_shown(out, f->tree.name);
 	if (branch && *branch) {
 		buf_addc(out, ':');
-		buf_add_term(out, branch);
+		buf_add_shown(out, branch);
 	}
 	buf_addc(out, ']');
 	if (f->single)

@@ -31,9 +31,9 @@ static void add_functions(const struct touched *t, const struct symbols *sym, st
 
 		touched_reach(&t->v[i], sym, p, look_up, p, &r);
 		buf_adds(out, "  ");
-		buf_add_term(out, t->v[i].name);
+		buf_add_shown(out, t->v[i].name);
 		buf_adds(out, " (");
-		buf_add_term(out, t->v[i].file);
+		buf_add_shown(out, t->v[i].file);
 		buf_addf(out, "%s): ", kind_of(&t->v[i]));
 		reach_text(&r, p->operations, out);
 		buf_addc(out, '\n');
@@ -47,7 +47,7 @@ static void add_functions(const struct touched *t, const struct symbols *sym, st
 static void add_row(const struct profile_row *r, struct buf *out)
 {
 	buf_addf(out, "%14.1f %14.1f %+14.1f  ", r->insns[0], r->insns[1], r->delta);
-	buf_add_term(out, r->name);
+	buf_add_shown(out, r->name);
 	buf_addc(out, '\n');
 }
 

@@ -264,7 +264,7 @@ void facts_compiler(const struct facts *f, struct buf *out)
 	if (name && *v)
 		buf_addf(out, "%s-%.*s", name, (int)strspn(v, "0123456789"), v);
 	else
-		buf_add_term(out, cc);
+		buf_add_shown(out, cc);
 }
 
 const char *facts_machine_kind(const struct facts *f)

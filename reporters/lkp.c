@@ -60,7 +60,7 @@ static void add_row(struct buf *out, const struct cmp_row *r, size_t n)
 		lkp_stddev(out, r->side[b].stddev_pct);
 	}
 	buf_adds(out, "  ");
-	buf_add_term(out, r->name);
+	buf_add_shown(out, r->name);
 	buf_addc(out, '\n');
 }
 
@@ -147,7 +147,7 @@ static void add_axes(const struct lkp_axis *axis, size_t n, struct buf *out)
 	for (size_t i = 0; i < n; i++)
 		buf_addf(out, "%s%s", axis[i].key, i + 1 < n ? "/" : ":\n  ");
 	for (size_t i = 0; i < n; i++) {
-		buf_add_term(out, axis[i].value);
+		buf_add_shown(out, axis[i].value);
 		buf_adds(out, i + 1 < n ? "/" : "\n\n");
 	}
 }
@@ -161,18 +161,21 @@ static void add_columns(const struct lkp_column *col, size_t n, struct buf *out)
 {
 	buf_adds(out, "commit: \n");
 	for (size_t i = 0; i < n; i++) {
-		_cleanup_free_ char *oid = term_safe(col[i].oid), *subject = col[i].subject ? term_safe(col[i].subject) : NULL;
+		_cleanup_free_ char *oid = term_safe(col[i].oid);
 		const char *lead = col[i].label ? " " : "  ";
 
 		if (col[i].label) {
 			buf_adds(out, "  ");
-			buf_add_term(out, col[i].label);
+			buf_add_shown(out, col[i].label);
 			buf_adds(out, ":");
 		}
-		if (subject)
-			buf_addf(out, "%s%.*s (\"%s\")\n", lead, OID_DIGITS, oid, subject);
-		else
+		if (col[i].subject) {
+			buf_addf(out, "%s%.*s (\"", lead, OID_DIGITS, oid);
+			buf_add_shown(out, col[i].subject);
+			buf_adds(out, "\")\n");
+		} else {
 			buf_addf(out, "%s%s\n", lead, oid);
+		}
 	}
 	buf_addc(out, '\n');
 	for (size_t i = 0; i < n; i++) {

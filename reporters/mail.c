@@ -290,12 +290,25 @@ void mail_ctime(struct buf *out, usec_t when)
 		 t.tm_sec, t.tm_year + 1900);
 }
 
+/* Cuts what was added since start. */
+static void cut_body(struct buf *out, size_t start)
+{
+	static const char note[] = "[The rest is left out: it is too long for a mail.]\n";
+	size_t n = start + MAIL_BODY_MAX - strlen(note);
+
+	while (n > start && out->s[n - 1] != '\n')
+		n--;
+	out->len = n;
+	buf_adds(out, note);
+}
+
 void mail_body(struct buf *out, const char *s, size_t len)
 {
+	static const char indent[] = "\n    ";
 	enum utf8_class class;
-	size_t column = 0, n;
+	size_t column = 0, start = out->len, n;
 
-	for (; len; s += n, len -= n) {
+	for (; len && out->len - start <= MAIL_BODY_MAX; s += n, len -= n) {
 		const char *p;
 		size_t w;
 
@@ -309,12 +322,14 @@ void mail_body(struct buf *out, const char *s, size_t len)
 		p = class == UTF8_INVALID ? replacement : class == UTF8_CONTROL && *s != '\t' ? "?" : s;
 		w = p == s ? n : strlen(p);
 		if (column + w > MAIL_LINE_MAX) {
-			buf_addc(out, '\n');
-			column = 0;
+			buf_adds(out, indent);
+			column = strlen(indent) - 1;
 		}
 		buf_add(out, p, w);
 		column += w;
 	}
 	if (column)
 		buf_addc(out, '\n');
+	if (out->len - start > MAIL_BODY_MAX)
+		cut_body(out, start);
 }

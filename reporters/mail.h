@@ -33,7 +33,10 @@ void mail_header_persons(struct buf *out, const char *name, const struct mail_pe
 void mail_date(struct buf *out, usec_t when);
 /* The date of an mbox "From " line: "Wed Apr  3 07:53:53 2024". */
 void mail_ctime(struct buf *out, usec_t when);
-/* A body: no control characters but newline and tab, no hidden ones, valid UTF-8, no line over 998 bytes, one newline at the end. */
+/* A body: no control characters but newline and tab, no hidden ones, valid UTF-8, no line over 998 bytes, one newline at the end. The
+ * rest of a line that is broken is indented, so that nothing but a line of s begins at column 0. What would make it longer than
+ * MAIL_BODY_MAX is cut behind a whole line, and a last line says so. */
+#define MAIL_BODY_MAX (200u << 10)
 void mail_body(struct buf *out, const char *s, size_t len);
 
 #endif

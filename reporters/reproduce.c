@@ -136,12 +136,12 @@ static void add_header(const struct facts *f, const char *packages, struct buf *
 	buf_addf(b, "#!/bin/sh\n# Case %" PRId64 ": ", f->c.id);
 	buf_adds(b, buf_str(&what));
 	buf_addf(b, " %s of ", facts_verdict_word(f));
-	buf_add_term(b, f->c.metric);
+	buf_add_shown(b, f->c.metric);
 	buf_adds(b, "\n#\n");
 	buf_addf(b, "# culprit: %s ", f->bad);
-	buf_add_term(b, f->bad_info.subject ? f->bad_info.subject : "");
+	buf_add_shown(b, f->bad_info.subject ? f->bad_info.subject : "");
 	buf_addf(b, "\n# parent:  %s ", f->good);
-	buf_add_term(b, f->good_info.subject ? f->good_info.subject : "");
+	buf_add_shown(b, f->good_info.subject ? f->good_info.subject : "");
 	buf_adds(b, "\n#\n# Builds both, runs the job on each in turns and prints both values:\n"
 		    "#\n#	sh reproduce.sh                         all of it\n"
 		    "#	sh reproduce.sh build | run parent 1 | run culprit 1 | compare\n#\n"
@@ -168,7 +168,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	if (r < 0)
 		return r;
 	if (kernel && (!config_file || fs_read(config_file, MAX_CONFIG, &config) < 0))
-		return err_set(-ENODATA, "the kernel config of %.10s is gone: build it again with 'kperfbot build %.10s'", f->bad, f->bad);
+		return err_set(-ENODATA, "the kernel config of %.10s is gone: build it again with 'kperfbot build %s'", f->bad, f->bad);
 	needs(f, kernel, vm, &packages, &programs);
 	add_header(f, buf_str(&packages), &b);
 	number = xasprintf("%" PRId64, f->c.id);

@@ -47,6 +47,27 @@ static void test_utf8(void)
 	ok(utf8_valid("\xc3\xa9") && !utf8_valid("a" BAD) && utf8_valid(""), "what is UTF-8");
 }
 
+static void test_shown(void)
+{
+	_cleanup_buf_ struct buf b = {0};
+	char s[4 * TEXT_SHOWN + 1];
+
+	wants(buf_add_shown, "one\ntwo\t\x1b[2J", "one two \\x1b[2J", "a line's text: as on a terminal");
+	for (size_t n = 0; n < sizeof(s); n++) {
+		memset(s, 'x', n);
+		s[n] = 0;
+		buf_clear(&b);
+		buf_add_shown(&b, s);
+		if (b.len != MIN(n, (size_t)TEXT_SHOWN) || (n > TEXT_SHOWN) != endswith(buf_str(&b), "x..."))
+			ok(false, "of %zu bytes %zu came out", n, b.len);
+	}
+	for (size_t i = 0; i + 4 < sizeof(s); i += 3)
+		memcpy(s + i, "\xe2\x82\xac", 4);
+	buf_clear(&b);
+	buf_add_shown(&b, s);
+	ok(utf8_valid(b.s) && b.len <= TEXT_SHOWN && endswith(b.s, "..."), "cut between characters");
+}
+
 static void test_term(void)
 {
 	_cleanup_buf_ struct buf b = {0};
@@ -54,6 +75,7 @@ static void test_term(void)
 	wants(buf_add_term, NASTY, "a\\xe2\\x80\\xae\\xe2\\x80\\x8b\\xf3\\xa0\\x81\\x81\\xe2\\x80\\xa8\\xc2\\x9b\\xff\\x1b[2J\\x7f\\xef\\xbb\\xbf"
 	      "b", "terminal: nothing that drives it or hides");
 	wants(buf_add_term, "one\ntwo\tJos\xc3\xa9", "one two Jos\xc3\xa9", "terminal: one line");
+	test_shown();
 	wants(buf_add_term_lines, "one\ntwo\t\r", "one\ntwo\t\\x0d", "terminal: lines stay, but nothing writes over them");
 	for (int c = 1; c < 256; c++) {
 		char s[2] = {(char)c, 0};

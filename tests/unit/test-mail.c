@@ -148,7 +148,7 @@ static void test_dates(void)
 
 static void test_body(void)
 {
-	_cleanup_buf_ struct buf b = {0};
+	_cleanup_buf_ struct buf b = {0}, many = {0};
 	char long_line[3000];
 
 	mail_body(&b, "a\r\nb\x1b[31m\tc\xff", strlen("a\r\nb\x1b[31m\tc\xff"));
@@ -157,6 +157,16 @@ static void test_body(void)
 	memset(long_line, 'y', sizeof(long_line));
 	mail_body(&b, long_line, sizeof(long_line));
 	is_int(longest_line(b.s), 998, "no line over 998 bytes");
+	ok(startswith(b.s + 998, "\n    y"), "the rest of a broken line is indented");
+	buf_clear(&b);
+	memset(long_line, '\n', sizeof(long_line));
+	for (int i = 0; i < 300; i += 3)
+		memcpy(long_line + 10 * i, "a line", 6);
+	for (int i = 0; i < 80; i++)
+		buf_add(&many, long_line, sizeof(long_line));
+	mail_body(&b, many.s, many.len);
+	ok(b.len <= MAIL_BODY_MAX && b.len > MAIL_BODY_MAX - 2000, "no body is longer than %u (%zu)", MAIL_BODY_MAX, b.len);
+	ok(endswith(b.s, "\n[The rest is left out: it is too long for a mail.]\n"), "and it says so");
 }
 
 static const char maintainers_text[] =
