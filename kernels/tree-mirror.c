@@ -191,23 +191,47 @@ static int check_size(const char *git_dir)
 	return 0;
 }
 
+/* Where the account keeps its configuration of git: proxies, certificates and safe.directory may be needed. */
+static char *git_config_of_account(void)
+{
+	const char *given = getenv("GIT_CONFIG_GLOBAL"), *home = getenv("HOME");
+	_cleanup_free_ char *path = home && *home ? xasprintf("%s/.gitconfig", home) : NULL;
+
+	if (given)
+		return xstrdup(given);
+	if (path && !fs_exists(path)) {
+		free(path);
+		path = xasprintf("%s/.config/git/config", home);
+	}
+	return path && fs_exists(path) ? TAKE_PTR(path) : xstrdup("/dev/null");
+}
+
 /* Runs git with an environment in which it neither asks, nor reads credentials but those of the file (or NULL), nor uses odd
- * transports. */
-static int git_run(const char *credentials, const char *const *args, const char *input, double timeout_s, struct proc_result *ret)
+ * transports, nor goes where a server sends it. No HOME: libcurl would give what ~/.netrc has for all hosts to each of them; headers
+ * and cookies that the account's configuration has for all hosts do not go out either. trace: for what a server says. */
+static int git_run(const char *credentials, const char *const *args, const char *input, bool trace,
+		   double timeout_s, struct proc_result *ret)
 {
 	static const char *const keep[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
 					   "NO_PROXY", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"};
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
+	_cleanup_free_ char *config = git_config_of_account();
 	const char *dir = mirror_of(args);
 	bool tidy = has_word(args, "gc");
 
 	strv_addv(&argv, ARGV("-c", "credential.helper=", "-c", "core.askPass=", "-c", "fetch.unpackLimit=1",
-			      "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60"));
+			      "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60", "-c", "http.followRedirects=false",
+			      "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.saveCookies=false", "-c", "http.emptyAuth=false",
+			      "-c", "http.delegation=none"));
 	add_helper(&argv, credentials);
 	strv_addv(&argv, args);
 	strv_addv(&env, ARGV("GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 			     "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_PROTOCOL_FROM_USER=0",
-			     "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=20"));
+			     "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=20 -oForwardAgent=no -oForwardX11=no "
+			     "-oClearAllForwardings=yes -oPermitLocalCommand=no -oTunnel=no", "HOME=/nonexistent"));
+	strv_addf(&env, "GIT_CONFIG_GLOBAL=%s", config);
+	if (trace)
+		strv_addv(&env, ARGV("GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1"));
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
 		if (getenv(keep[i]))
 			strv_addf(&env, "%s=%s", keep[i], getenv(keep[i]));
@@ -216,12 +240,54 @@ static int git_run(const char *credentials, const char *const *args, const char 
 					   .file_size = dir ? pack_max(dir) : 0, .user_config = true}, ret);
 }
 
+/* Where the server sends whom asks it for url, without a login; NULL where it does not say. */
+static char *redirected_to(const char *url)
+{
+	static const char field[] = "Recv header: location: ", service[] = "/info/refs";
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+	const char *at;
+	char *to, *end;
+
+	if (git_run(NULL, ARGV("ls-remote", "--heads", "--", url), NULL, true, LIST_TIMEOUT_S, &r) < 0)
+		return NULL;
+	at = strcasestr(buf_str(&r.err), field);
+	if (!at)
+		return NULL;
+	at += strlen(field);
+	to = xstrndup(at, strcspn(at, "\r\n"));
+	end = strstr(to, service);
+	if (end)
+		*end = 0;
+	return to;
+}
+
+/* A server could send us to services that only we can reach, and call what it finds there its own tree. */
+static int err_redirect(const char *url)
+{
+	_cleanup_free_ char *shown = url_shown(url), *to = redirected_to(url);
+	_cleanup_buf_ struct buf where = {0};
+
+	if (to) {
+		_cleanup_free_ char *clean = url_shown(to);
+
+		buf_adds(&where, "to '");
+		buf_add_shown(&where, clean);
+		buf_adds(&where, "'");
+	} else {
+		buf_adds(&where, "elsewhere");
+	}
+	return err_set(-EREMCHG, "the server of '%s' redirects %s. Redirects are not followed: if that is where the tree is now, write it as "
+		       "the tree's 'url'", shown, buf_str(&where));
+}
+
 static int git_failed(const struct proc_result *r, const char *what, const char *url)
 {
 	_cleanup_free_ char *words = git_words(buf_str(&r->err)), *shown = url_shown(url);
 	bool login = strstr(words, "could not read Username") || strstr(words, "could not read Password") ||
 		     strstr(words, "Authentication failed");
 
+	if (strstr(words, "The requested URL returned error: 30"))
+		return err_redirect(url);
 	return err_set(git_status(r), "cannot %s '%s': %s%s", what, shown,
 		       *words ? words : git_status(r) == -EFBIG ? "it is larger than git may take" : "git gave no reason",
 		       login ? "; the server wants a login: 'credentials_file:' of the tree ('tree add --credentials FILE') gives one" : "");
@@ -254,7 +320,8 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		e = tree_credentials_check(credentials);
 	if (e < 0)
 		return e;
-	e = git_run(credentials, ARGV("ls-remote", "--heads", "--", url), NULL, timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S, &r);
+	e = git_run(credentials, ARGV("ls-remote", "--heads", "--", url), NULL, false, timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S,
+		    &r);
 	if (e < 0)
 		return err_prefix(e, "cannot list '%s'", shown);
 	if (r.status)
@@ -301,7 +368,7 @@ static int mirror_init(const char *git_dir)
 		return 0;
 	if (fs_size(head) == 0)
 		unlink(head);
-	e = git_run(NULL, ARGV("init", "-q", "--bare", "--", git_dir), NULL, LIST_TIMEOUT_S, &r);
+	e = git_run(NULL, ARGV("init", "-q", "--bare", "--", git_dir), NULL, false, LIST_TIMEOUT_S, &r);
 	if (e < 0)
 		return e;
 	return r.status ? git_failed(&r, "make the mirror", git_dir) : 0;
@@ -315,7 +382,7 @@ static void fetch_tags(const char *url, const char *credentials, const char *git
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
 	(void)git_run(credentials, ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", url),
-		      specs, LIST_TIMEOUT_S, &r);
+		      specs, false, LIST_TIMEOUT_S, &r);
 }
 
 /* Whether a git that failed left a file as large as it may be (nearly: room changes): git itself only speaks of broken packs then. */
@@ -338,7 +405,7 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 	for (size_t i = 0; i < heads->n; i++)
 		buf_addf(&specs, "+refs/heads/%s:refs/heads/%s\n", heads->v[i].branch, heads->v[i].branch);
 	e = git_run(credentials, ARGV(dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
-				      "--", url), specs.s, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
+				      "--", url), specs.s, false, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot fetch '%s'", shown);
 	if (r.status) {
@@ -364,7 +431,7 @@ static void mirror_tidy(const char *git_dir)
 	if ((uint64_t)mirror_size(git_dir, NULL) > pack_max(git_dir)) /* old and new one would not fit beside each other */
 		return;
 	(void)git_run(NULL, ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60", "-c", "gc.autoDetach=false", "-c",
-			   "gc.writeCommitGraph=true", dir, "gc", "--auto", "-q"), NULL, FETCH_TIMEOUT_S, &r);
+			   "gc.writeCommitGraph=true", dir, "gc", "--auto", "-q"), NULL, false, FETCH_TIMEOUT_S, &r);
 }
 
 int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s)

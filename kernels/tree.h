@@ -22,7 +22,9 @@ int tree_url_check(const char *url);
 /* A file for git credential-store (lines "https://USER:PASSWORD@HOST") that only its owner can read. -EINVAL; -EACCES where we cannot tell. */
 int tree_credentials_check(const char *path);
 /* Cheap: git ls-remote with a timeout; only branches that match one of the globs (NULL: all), at most 10,000 (-E2BIG).
- * credentials: such a file, or NULL. */
+ * credentials: such a file, or NULL. A redirect is not followed: -EREMCHG, and the message says where it goes. Of the account's own
+ * configuration only GIT_CONFIG_GLOBAL or ~/.gitconfig is read (proxies, certificates), without logins, cookies and headers for all
+ * hosts; ~/.netrc is not; ssh forwards nothing. */
 int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s, struct tree_refs *ret);
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
  * refs/kperfbot/seen/<oid>, and tags of what came along. Safe to be killed at any moment. */
