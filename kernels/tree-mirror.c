@@ -383,6 +383,7 @@ static void fetch_tags(const char *url, const char *credentials, const char *git
 
 	(void)git_run(credentials, ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", url),
 		      specs, false, LIST_TIMEOUT_S, &r);
+	(void)mirror_drop_hex_tags(git_dir);
 }
 
 /* Whether a git that failed left a file as large as it may be (nearly: room changes): git itself only speaks of broken packs then. */

@@ -56,6 +56,8 @@ int mirror_note_seen(const char *git_dir);
 int mirror_note_heads(const char *git_dir, const struct tree_refs *heads);
 /* Deletes branches in whose way a new one stands ("a" and "a/b"). */
 int mirror_make_room(const char *git_dir, const struct tree_refs *heads);
+/* Removes tags that could be taken for a commit's id. */
+int mirror_drop_hex_tags(const char *git_dir);
 /* Removes what a killed git left in the mirror; the caller holds its lock (GIT_DIR.lock). */
 void mirror_sweep(const char *git_dir);
 

@@ -9,6 +9,7 @@
 #define CHANGED_MAX (64u << 20) /* bytes of a list of changed paths */
 #define SUBJECT_MAX 1000
 #define IDENT_MAX 320
+#define SHORT_ID_MIN 7          /* digits; the bot prints 10 or more */
 
 static void git_start(void)
 {
@@ -128,16 +129,99 @@ int tree_merge_base(const char *git_dir, const char *a, const char *b, char **re
 	return r;
 }
 
+/* ---- names of commits ---- */
+
+static bool is_hex(const char *s) { return s[strspn(s, "0123456789abcdefABCDEF")] == 0; }
+
+/* What a text can mean: an id or the start of one, a branch, a tag. */
+struct meaning { const char *kind; git_oid id; };
+struct meanings { struct meaning v[3]; size_t n; };
+
+/* r: of the lookup that gave o. */
+static int add_meaning(struct meanings *m, const char *kind, int r, git_object *object)
+{
+	_cleanup_(cleanup_object) git_object *o = object, *c = NULL;
+
+	if (r == 0)
+		r = git_object_peel(&c, o, GIT_OBJECT_COMMIT);
+	if (r == GIT_ENOTFOUND || r == GIT_EINVALIDSPEC || r == GIT_EPEEL)
+		return 0;
+	if (r < 0)
+		return repo_err(r, "cannot look it up as %s", kind);
+	m->v[m->n++] = (struct meaning){kind, *git_object_id(c)};
+	return 0;
+}
+
+static int add_id(git_repository *repo, const char *name, struct meanings *m)
+{
+	git_object *o = NULL;
+	git_oid id;
+	int r = git_oid_fromstrn(&id, name, strlen(name));
+
+	if (r == 0)
+		r = git_object_lookup_prefix(&o, repo, &id, strlen(name), GIT_OBJECT_COMMIT);
+	return add_meaning(m, "a commit's id", r, o);
+}
+
+static int add_ref(git_repository *repo, const char *kind, const char *folder, const char *name, struct meanings *m)
+{
+	_cleanup_free_ char *ref = xasprintf("%s/%s", folder, name);
+	git_object *o = NULL;
+	git_oid id;
+	int r = tree_ref_valid(ref) ? git_reference_name_to_id(&id, repo, ref) : GIT_ENOTFOUND;
+
+	if (r == 0)
+		r = git_object_lookup(&o, repo, &id, GIT_OBJECT_ANY);
+	return add_meaning(m, kind, r, o);
+}
+
+/* 1 and *ret, or 0 where the name has none of these meanings. */
+static int resolve_name(git_repository *repo, const char *name, git_oid *ret)
+{
+	size_t n = strlen(name);
+	struct meanings m = {0};
+	int r = is_hex(name) && n >= SHORT_ID_MIN && n <= GIT_OID_HEXSZ ? add_id(repo, name, &m) : 0;
+
+	if (r == 0 && !(is_hex(name) && n == GIT_OID_HEXSZ)) {
+		r = add_ref(repo, "branch", "refs/heads", name, &m);
+		r = r < 0 ? r : add_ref(repo, "tag", "refs/tags", name, &m);
+	}
+	if (r < 0 || !m.n)
+		return r;
+	for (size_t i = 1; i < m.n; i++)
+		if (!git_oid_equal(&m.v[0].id, &m.v[i].id)) {
+			_cleanup_free_ char *shown = term_safe(name), *first = xstrdup(git_oid_tostr_s(&m.v[0].id));
+
+			return err_set(-ENOTUNIQ, "'%s' means two commits: %s (%s) and %s (%s); name one by all digits of its id", shown, first,
+				       m.v[0].kind, git_oid_tostr_s(&m.v[i].id), m.v[i].kind);
+		}
+	*ret = m.v[0].id;
+	return 1;
+}
+
+/* The text with an id in place of the name that it begins with. */
+static int in_ids(git_repository *repo, const char *rev, char **ret)
+{
+	size_t n = strcspn(rev, "~^:");
+	_cleanup_free_ char *name = xstrndup(rev, n);
+	git_oid id;
+	int r = !n || startswith(name, "refs/") || strstr(name, "@{") ? 0 : resolve_name(repo, name, &id);
+
+	if (r >= 0)
+		*ret = r ? xasprintf("%s%s", git_oid_tostr_s(&id), rev + n) : xstrdup(rev);
+	return MIN(r, 0);
+}
+
 int tree_resolve(const char *git_dir, const char *rev, char **ret_oid)
 {
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	_cleanup_(cleanup_object) git_object *o = NULL, *c = NULL;
-	_cleanup_free_ char *shown = term_safe(rev);
+	_cleanup_free_ char *shown = term_safe(rev), *plain = NULL;
 	int r = repo_open(git_dir, &repo);
 
-	if (r < 0)
+	if (r < 0 || (r = in_ids(repo, rev, &plain)) < 0)
 		return r;
-	r = git_revparse_single(&o, repo, rev);
+	r = git_revparse_single(&o, repo, plain);
 	if (r == GIT_EINVALIDSPEC)
 		r = GIT_ENOTFOUND;
 	if (r == 0)
@@ -435,6 +519,28 @@ int mirror_note_heads(const char *git_dir, const struct tree_refs *heads)
 			r = note_one(repo, git_commit_id(c));
 	}
 	return r;
+}
+
+/* refs/tags/v6.1 stays, refs/tags/4606131 does not. */
+int mirror_drop_hex_tags(const char *git_dir)
+{
+	_cleanup_(cleanup_repo) git_repository *repo = NULL;
+	git_reference_iterator *it = NULL;
+	git_reference *ref = NULL;
+	int r = repo_open(git_dir, &repo);
+
+	if (r < 0)
+		return r;
+	r = git_reference_iterator_glob_new(&it, repo, "refs/tags/*");
+	while (r == 0 && (r = git_reference_next(&ref, it)) == 0) {
+		const char *name = git_reference_name(ref) + strlen("refs/tags/");
+
+		if (is_hex(name) && strlen(name) >= SHORT_ID_MIN)
+			r = git_reference_delete(ref);
+		git_reference_free(ref);
+	}
+	git_reference_iterator_free(it);
+	return r == GIT_ITEROVER ? 0 : repo_err(r, "cannot drop tags that look like ids");
 }
 
 static int drop_if_in_the_way(git_repository *repo _unused_, git_reference *ref, const void *arg)

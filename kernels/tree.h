@@ -27,7 +27,7 @@ int tree_credentials_check(const char *path);
  * hosts; ~/.netrc is not; ssh forwards nothing. */
 int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s, struct tree_refs *ret);
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
- * refs/kperfbot/seen/<oid>, and tags of what came along. Safe to be killed at any moment. */
+ * refs/kperfbot/seen/<oid>, and tags of what came along, but for those that look like ids. Safe to be killed at any moment. */
 int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s);
 /* How much of its disk tree_fetch() leaves free in this program (default 0). A mirror has at most a quarter of the disk; -EFBIG, or
  * -ENOSPC where the disk is the reason. */
@@ -35,7 +35,9 @@ void tree_keep_free(uint64_t bytes);
 /* True when anc is an ancestor of (or equal to) oid. */
 int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);
 int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret);
-int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);         /* any revision text; -ENOENT */
+/* Any revision text; -ENOENT. What it begins with is a full id, else the start of one (7 digits or more), a branch or a tag, else what git
+ * makes of it; -ENOTUNIQ where that is two different commits (the message names both): who owns the tree names its branches and tags. */
+int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);
 
 struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name, *committer_mail;
 		     char **parents; size_t n_parents; int64_t time; };

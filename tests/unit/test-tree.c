@@ -98,6 +98,51 @@ static void test_urls(void)
 		is_int(tree_url_check(good[i]), 0, "takes '%s'", good[i]);
 }
 
+/* rev in the mirror is wanted, or gives the error. */
+static void resolves(const char *rev, const char *wanted, int error)
+{
+	_cleanup_free_ char *got = NULL;
+	int r = tree_resolve(mirror, rev, &got);
+
+	is_int(r, error, "'%.50s'", rev);
+	if (!error)
+		is_str(got, wanted, "is %.12s", wanted);
+}
+
+static void test_names(void)
+{
+	_cleanup_free_ char *old = sh("git checkout -q main; git commit -q --allow-empty -m old; git rev-parse HEAD"),
+			    *new = sh("git commit -q --allow-empty -m new; git rev-parse HEAD"), *short_id = xstrndup(new, 12), *rev = NULL;
+	struct tree_refs r = {0};
+
+	free(sh("git tag %s %s; git tag %s %s; git tag v1 %s; git tag -a -m note v2 %s; git tag main %s; git update-ref refs/heads/refs/heads/main %s; git tag same main",
+		short_id, old, new, old, old, old, old, old));
+	is_int(fetch_all(&r), 0, "fetches tags that are named like commits");
+	tree_refs_release(&r);
+	rev = sh("git --git-dir=%s for-each-ref --format='%%(refname)' refs/tags | xargs", mirror);
+	ok(strstr(rev, "refs/tags/v1") && strstr(rev, "refs/tags/v2") && !strstr(rev, short_id), "keeps others: %s", rev);
+	resolves(new, new, 0);
+	resolves(short_id, new, 0);
+	resolves("v1", old, 0);
+	resolves("v2", old, 0);
+	resolves("v2~0", old, 0);
+	resolves("refs/heads/main", new, 0);
+	resolves("refs/heads/main~1", old, 0);
+	resolves("refs/tags/main", old, 0);
+	resolves("main", NULL, -ENOTUNIQ);
+	ok(strstr(err_msg(), old) && strstr(err_msg(), new), "names both: %s", err_msg());
+	resolves("main~1", NULL, -ENOTUNIQ);
+	resolves("ffffffffffffffffffffffffffffffffffffffff", NULL, -ENOENT);
+	free(sh("git --git-dir=%s update-ref refs/tags/%s %s; git --git-dir=%s update-ref refs/heads/%s %s", mirror, new, old, mirror, short_id,
+		old));
+	resolves(new, new, 0);
+	resolves(short_id, NULL, -ENOTUNIQ);
+	free(sh("git --git-dir=%s update-ref refs/heads/%s %s", mirror, short_id, new));
+	resolves(short_id, new, 0);
+	free(sh("git tag -d main; git update-ref -d refs/heads/refs/heads/main; git --git-dir=%s update-ref -d refs/tags/main; "
+		"git --git-dir=%s update-ref -d refs/heads/%s", mirror, mirror, short_id));
+}
+
 static void test_fetch(void)
 {
 	_cleanup_free_ char *one = sh("echo 1 >f; git add f; git commit -qm one; git rev-parse HEAD"), *two = NULL, *side = NULL,
@@ -342,6 +387,7 @@ int main(void)
 	serve();
 	test_urls();
 	test_fetch();
+	test_names();
 	test_killed();
 	test_vanished();
 	test_silent();
