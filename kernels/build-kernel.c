@@ -157,6 +157,30 @@ static char *make_script(int jobs, bool modules, bool debug, bool align)
 			 "rm -rf mods\n");
 }
 
+static int broken_config(struct build_job *j, struct build_result *ret)
+{
+	ret->state = "broken";
+	ret->error = xstrdup(err_msg());
+	return build_cache_put(j, NULL, ret);
+}
+
+/* make may have written another one since it was read: what is kept is what is checked, and what the hash is of. */
+static int check_kept_config(const struct build_job *j, struct build_result *ret)
+{
+	_cleanup_free_ char *path = xasprintf("%s/config", j->kept);
+	_cleanup_buf_ struct buf text = {0};
+	char hash[SHA256_HEX];
+	int r = fs_read(path, CONFIG_MAX, &text);
+
+	r = r < 0 ? r : kconfig_check(text.s, text.len);
+	if (r < 0)
+		return r == -EFBIG ? err_set(-EBADMSG, "its .config is larger than %u bytes", CONFIG_MAX) : r;
+	sha256_hex(buf_str(&text), text.len, hash);
+	free(ret->config_hash);
+	ret->config_hash = xstrdup(hash);
+	return 0;
+}
+
 static int keep_kernel(struct build_job *j, bool modules, bool debug, struct build_result *ret)
 {
 	struct box_file files[] = {
@@ -175,6 +199,10 @@ static int keep_kernel(struct build_job *j, bool modules, bool debug, struct bui
 		ret->state = "broken";
 		ret->error = xasprintf("make succeeded, but %s", why);
 		return build_cache_put(j, NULL, ret);
+	}
+	if (r == 0 && (r = check_kept_config(j, ret)) == -EBADMSG) {
+		(void)fs_rm_rf(j->kept);
+		return broken_config(j, ret);
 	}
 	if (r == 0)
 		r = sha256_file(image, hash);
@@ -200,7 +228,6 @@ static int compile(struct build_job *j, struct build_result *ret)
 	_cleanup_free_ char *script = NULL;
 	_cleanup_buf_ struct buf text = {0};
 	struct sandbox_result s = {0};
-	char hash[SHA256_HEX];
 	bool modules, debug, align;
 	int r = configure(j, &s);
 
@@ -210,8 +237,8 @@ static int compile(struct build_job *j, struct build_result *ret)
 		return r;
 	if (went_wrong(&s))
 		return build_broken(j, &s, ret);
-	sha256_hex(text.s, text.len, hash);
-	ret->config_hash = xstrdup(hash);
+	if (kconfig_check(text.s, text.len) < 0)
+		return broken_config(j, ret);
 	modules = strstr(buf_str(&text), "=m\n");
 	debug = strstr(buf_str(&text), "\nCONFIG_DEBUG_INFO=y\n");
 	align = align_by_flag(j, buf_str(&text));

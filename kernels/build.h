@@ -77,5 +77,9 @@ int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH]
 int kconfig_names(struct strv *ret);
 /* Merged fragment text of a config (with its "# include: NAME" lines resolved). */
 int kconfig_fragment(const char *name, struct buf *ret);
+/* A .config as the kernel's configuration tools write it: printable ASCII; empty lines, "# ..." and CONFIG_NAME=y, m, n, a number or a
+ * string in quotes without $ ` \ and ", so that no terminal, shell or make that reads it later does anything. Else -EBADMSG, and the
+ * message says "its .config holds what no configuration tool writes: ...". */
+int kconfig_check(const char *text, size_t len);
 
 #endif

@@ -68,3 +68,54 @@ int kconfig_fragment(const char *name, struct buf *ret)
 		buf_add(ret, buf_str(&b), b.len);
 	return r;
 }
+
+/* ---- what a tree made of it ---- */
+
+static bool all_of(const char *s, const char *end, const char *set) { return s < end && strspn(s, set) >= (size_t)(end - s); }
+
+static bool is_value(const char *s, const char *end)
+{
+	static const char digits[] = "0123456789abcdefABCDEF";
+	size_t n = end - s;
+
+	if (n == 1 && strchr("ymn", *s))
+		return true;
+	if (n >= 2 && *s == '"' && end[-1] == '"')
+		return strcspn(s + 1, "\"$`\\") == n - 2;
+	if (startswith(s, "0x") || startswith(s, "0X"))
+		return all_of(s + 2, end, digits);
+	return all_of(s + (*s == '-'), end, "0123456789");
+}
+
+/* One line, which ends at end with a newline or NUL. */
+static bool is_config_line(const char *s, const char *end)
+{
+	static const char name[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_";
+	const char *equals = memchr(s, '=', end - s);
+
+	for (const char *c = s; c < end; c++)
+		if (*c < 0x20 || *c > 0x7e)
+			return false;
+	if (s == end || *s == '#') /* a backslash would take the next line into make's comment */
+		return !memchr(s, '\\', end - s);
+	return startswith(s, "CONFIG_") && equals && all_of(s + strlen("CONFIG_"), equals, name) && is_value(equals + 1, end);
+}
+
+int kconfig_check(const char *text, size_t len)
+{
+	_cleanup_free_ char *all = xstrndup(text ? text : "", len);
+	const char *end;
+
+	for (const char *s = all; *s; s = end + (*end != 0)) {
+		_cleanup_buf_ struct buf shown = {0};
+		_cleanup_free_ char *line = NULL;
+
+		end = s + strcspn(s, "\n");
+		if (is_config_line(s, end))
+			continue;
+		line = xstrndup(s, end - s);
+		buf_add_shown(&shown, line);
+		return err_set(-EBADMSG, "its .config holds what no configuration tool writes: %s", buf_str(&shown));
+	}
+	return strlen(all) == len ? 0 : err_set(-EBADMSG, "its .config holds what no configuration tool writes: a NUL byte");
+}

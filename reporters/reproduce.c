@@ -6,6 +6,7 @@
 #include "reporters/facts.h"
 #include "reporters/report.h"
 #include "jobs/job.h"
+#include "kernels/build.h"
 #include "lib/fs.h"
 #include <json-c/json.h>
 #include <sys/stat.h>
@@ -26,14 +27,53 @@ static void comment(struct buf *b, const char *label, const char *text)
 	buf_addc(b, '\n');
 }
 
-/* A function that prints text, byte for byte. The end mark cannot be in the text: it is made of the text's own hash. */
+/* Nothing in it drives a terminal or hides from who reads it. */
+static bool is_readable(const char *s)
+{
+	enum utf8_class class;
+
+	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		n = utf8_next(s, left, &class, NULL);
+		if (class != UTF8_PLAIN && *s != '\n' && *s != '\t')
+			return false;
+	}
+	return true;
+}
+
+/* RFC 4648, in lines of 76. */
+static void add_base64(struct buf *b, const char *text)
+{
+	static const char digit[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+	const unsigned char *s = (const unsigned char *)text;
+	size_t left = strlen(text), groups = 0;
+
+	while (left) {
+		size_t n = MIN(left, (size_t)3);
+		uint32_t v = s[0] << 16 | (n > 1 ? s[1] << 8 : 0) | (n > 2 ? s[2] : 0);
+
+		for (size_t i = 0; i < 4; i++)
+			buf_addc(b, i <= n ? digit[v >> (18 - 6 * i) & 63] : '=');
+		s += n;
+		left -= n;
+		if (++groups % 19 == 0 || !left)
+			buf_addc(b, '\n');
+	}
+}
+
+/* A function that prints text: as it is where people can read it, else encoded, which is byte for byte. The end mark cannot be in the
+ * text: it is made of the text's own hash. */
 static void add_document(struct buf *b, const char *function, const char *text)
 {
+	bool plain = is_readable(text);
 	char hex[SHA256_HEX];
 
 	sha256_hex(text, strlen(text), hex);
-	buf_addf(b, "\n%s() {\n\tcat <<'KPB_%.24s'\n%s%sKPB_%.24s\n}\n", function, hex, text,
-		 !*text || text[strlen(text) - 1] == '\n' ? "" : "\n", hex);
+	buf_addf(b, "\n%s() {\n\t%s <<'KPB_%.24s'\n", function, plain ? "cat" : "base64 -d", hex);
+	if (plain)
+		buf_adds(b, text);
+	else
+		add_base64(b, text);
+	buf_addf(b, "%sKPB_%.24s\n}\n", b->s[b->len - 1] == '\n' ? "" : "\n", hex);
 }
 
 static char *config_path(const struct facts *f)
@@ -42,6 +82,16 @@ static char *config_path(const struct facts *f)
 	const char *slash = b->image_path ? strrchr(b->image_path, '/') : NULL;
 
 	return slash ? xasprintf("%.*s/config", (int)(slash - b->image_path), b->image_path) : NULL;
+}
+
+/* The config that both kernels are built from; builds of older robots may hold what none hands on now. */
+static int read_config(const struct facts *f, struct buf *ret)
+{
+	_cleanup_free_ char *path = config_path(f);
+
+	if (!path || fs_read(path, MAX_CONFIG, ret) < 0)
+		return err_set(-ENODATA, "the kernel config of %.10s is gone: build it again with 'kperfbot build %s'", f->bad, f->bad);
+	return kconfig_check(ret->s, ret->len) < 0 ? err_prefix(-ENODATA, "%.10s", f->bad) : 0;
 }
 
 static void words(const struct strv *l, struct buf *out)
@@ -162,13 +212,13 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, config = {0}, fixed = {0}, expected = {0};
 	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL, *ns = NULL,
 			    *url = url_shown(f->tree.url), *ref = git_branch_ref(f->cmp.branch),
-			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir()), *config_file = config_path(f);
+			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir());
 	int r = fs_read(path, 1 << 20, &fixed);
 
 	if (r < 0)
 		return r;
-	if (kernel && (!config_file || fs_read(config_file, MAX_CONFIG, &config) < 0))
-		return err_set(-ENODATA, "the kernel config of %.10s is gone: build it again with 'kperfbot build %s'", f->bad, f->bad);
+	if (kernel && (r = read_config(f, &config)) < 0)
+		return r;
 	needs(f, kernel, vm, &packages, &programs);
 	add_header(f, buf_str(&packages), &b);
 	number = xasprintf("%" PRId64, f->c.id);
@@ -208,10 +258,10 @@ int report_reproduce_script(struct store *s, int64_t case_id, struct buf *out)
 
 int reproduce_folder(struct store *s, const struct facts *f, const struct report_config *cfg, char **ret_dir)
 {
-	_cleanup_free_ char *dir = xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id), *config = config_path(f);
+	_cleanup_free_ char *dir = xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id);
 	_cleanup_free_ char *sh = xasprintf("%s/reproduce.sh", dir), *job = xasprintf("%s/job.sh", dir),
 			    *mbox = xasprintf("%s/patches.mbox", dir), *conf = xasprintf("%s/config", dir), *canonical = xasprintf("%s/job.json", dir);
-	_cleanup_buf_ struct buf text = {0};
+	_cleanup_buf_ struct buf text = {0}, config = {0};
 	const char *script = f->job.script ? f->job.script : "";
 	int r = fs_mkdir_p(dir);
 
@@ -222,8 +272,10 @@ int reproduce_folder(struct store *s, const struct facts *f, const struct report
 		r = fs_write_atomic(mbox, f->mbox.s, f->mbox.len);
 	if (r == 0 && f->job.canonical)
 		r = fs_write_atomic(canonical, f->job.canonical, strlen(f->job.canonical));
-	if (r == 0 && !streq(f->tree.kind, "program") && config)
-		r = fs_copy(config, conf);
+	if (r == 0 && !streq(f->tree.kind, "program"))
+		r = read_config(f, &config);
+	if (r == 0 && config.len)
+		r = fs_write_atomic(conf, config.s, config.len);
 	if (r < 0)
 		return r;
 	(void)chmod(sh, 0755);

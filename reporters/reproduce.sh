@@ -4,7 +4,7 @@
 work=${KPB_WORK:-$PWD/kperfbot-case-$case_number}
 src=$work/src
 
-say() { echo "reproduce: $*" >&2; }
+say() { printf 'reproduce: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
 need() {
 	for program in "$@"; do
@@ -206,7 +206,7 @@ compare() {
 		for dir in "$work/result/$side"/*/; do
 			value=$(kpi_value "$dir")
 			[ -n "$value" ] || die "no $kpi in $dir"
-			echo "$side $value"
+			printf '%s %s\n' "$side" "$value"
 		done
 	done | awk -v kpi="$kpi" -v expected="$expected" '
 		{ n[$1]++; s[$1] += $2; q[$1] += $2 * $2 }

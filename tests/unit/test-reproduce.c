@@ -43,10 +43,14 @@ static char *put_job(struct store *s)
 				   "  run: '\"$KPB_ARTEFACT\"'\n  kpi: speed\n";
 	struct job_list l = {0};
 	struct db_job j = {0};
-	char *id = NULL;
+	char *id = NULL, *script;
 
 	fs_write_atomic("bench.yaml", yaml, strlen(yaml));
-	if (!ok(job_load("bench.yaml", NULL, NULL, &l) == 0 && job_to_db(&l.v[0], &j) == 0 && store_job_put(s, &j) == 0, "a job"))
+	ok(job_load("bench.yaml", NULL, NULL, &l) == 0 && job_to_db(&l.v[0], &j) == 0, "a job");
+	script = xasprintf("%s# \x1b[2J\xff\n", j.script);
+	free(j.script);
+	j.script = script;
+	if (!ok(store_job_put(s, &j) == 0, "with a line that is no text"))
 		printf("# %s\n", err_msg());
 	id = xstrdup(j.id);
 	db_job_release(&j);
@@ -121,6 +125,7 @@ int main(void)
 	know_metric(s, good);
 	put_case(s, good, bad, &id);
 	is_int(report_reproduce_script(s, id, &script), 0, "a script");
+	ok(strstr(script.s, "base64 -d <<'KPB_") && !strchr(script.s, 0x1b), "what is no plain text is encoded");
 	fs_write_atomic("reproduce.sh", script.s, script.len);
 	is_int(proc_ok(ARGV("sh", "-n", "reproduce.sh"), NULL, NULL), 0, "is a shell script");
 	if (proc_have("shellcheck")) {
