@@ -2,6 +2,7 @@
 #include "reporters/mail.h"
 #include <ctype.h>
 #include <fnmatch.h>
+#include <strings.h>
 #include <time.h>
 
 #define FOLD_AT 78
@@ -137,6 +138,40 @@ bool mail_address_ok(const char *a)
 		return false;
 	m = strspn(a + n + 1, host);
 	return m > 0 && m <= 253 && !a[n + 1 + m] && a[n + 1] != '.' && a[n + 1] != '-' && a[n + m] != '.';
+}
+
+static bool is_word(const char *s, size_t n, const char *const *words)
+{
+	for (; *words; words++)
+		if (strlen(*words) == n && !strncasecmp(s, *words, n))
+			return true;
+	return false;
+}
+
+/* Mailman, mlmmj, ezmlm, Majordomo, Sympa, LISTSERV; debbugs; RFC 2142, aliases(5). */
+bool mail_address_acts(const char *a)
+{
+	static const char *const offices[] = {
+		"majordomo", "listserv", "mailman", "mlmmj", "ezmlm", "sympa", "listmaster", "listar", "ecartis", "smartlist", "petidomo",
+		"mailer-daemon", "mailer", "postmaster", "hostmaster", "webmaster", "abuse", "noc", "spam", "root", "daemon", "bin",
+		"nobody", "uucp", "usenet", "news", "www-data", "operator", "admin", "administrator", "noreply", "no-reply", "devnull",
+		"control", "subscribe", "unsubscribe", "subscriptions", NULL};
+	static const char *const commands[] = {
+		"subscribe", "unsubscribe", "sub", "unsub", "confsub", "confunsub", "request", "owner", "bounce", "bounces", "join", "leave",
+		"confirm", "help", "admin", "accept", "reject", "approve", "approval", "moderate", "moderator", "editor", "return",
+		"outgoing", "daemon", "close", "done", "control", NULL};
+	static const char *const first[] = {"owner", "request", "subscribe", "unsubscribe", "confirm", "bounce", "bounces", "approve", NULL};
+	size_t n = strcspn(a, "@"), k = strcspn(a, "@+-");
+
+	if (memchr(a, '=', n) || is_word(a, n, offices) || (k < n && (is_word(a, k, offices) || is_word(a, k, first))))
+		return true;
+	for (const char *s = a + k; *s == '+' || *s == '-'; s += k) {
+		k = strcspn(++s, "@+-.");
+		if (is_word(s, k, commands))
+			return true;
+		k = strcspn(s, "@+-");
+	}
+	return false;
 }
 
 /* "Last, First" in quotes -> Last, First. */

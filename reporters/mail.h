@@ -18,6 +18,10 @@ struct mail_person { const char *name, *address; };
 /* A plain ASCII addr-spec (no quoted local parts, no domain literals, nothing that routes: % ! | / `); all that may reach a header
  * or an SMTP command. */
 bool mail_address_ok(const char *address);
+/* True for an address that no person writes as their own: it makes a list server, a bug tracker or a mail system act (list+unsubscribe,
+ * list-request, owner-list, majordomo), is an office that every host has (postmaster, abuse, root), or holds another address
+ * (list-subscribe-victim=example.org). "security" is none: kernel trees name it. */
+bool mail_address_acts(const char *address);
 /* "Name <a@b>", "\"Name, X.\" <a@b>", "a@b (list, moderated)" -> new strings; the name may come out empty. -EINVAL. */
 int mail_address_parse(const char *text, char **ret_name, char **ret_address);
 /* True where one of the globs matches, letters' case ignored; globs NULL: false. The parts before and after the '@' are matched one

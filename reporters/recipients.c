@@ -33,6 +33,15 @@ void recipients_add(struct recipients *r, bool to, const char *name, const char 
 	r->v[r->n++] = (struct recipient){xstrdup(name ? name : ""), xstrdup(address), xstrdup(reason), to};
 }
 
+/* Whom a tree names. */
+static void add_of_tree(struct recipients *r, bool to, const char *name, const char *address, const char *reason)
+{
+	if (mail_address_ok(address) && mail_address_acts(address))
+		r->acting++;
+	else
+		recipients_add(r, to, name, address, reason);
+}
+
 /* "Name <address>" or a bare address, as configuration has them. */
 static void add_text(struct recipients *r, const char *text, const char *reason)
 {
@@ -91,7 +100,7 @@ static void add_maintainers(struct recipients *r, const struct facts *f, const c
 
 		/* improvements are reported quietly: lists know, nobody in person but who wrote it */
 		if (f->verdict <= 0 || m.v[i].role == MAINTAINER_L)
-			recipients_add(r, false, m.v[i].name, m.v[i].address, why);
+			add_of_tree(r, false, m.v[i].name, m.v[i].address, why);
 	}
 }
 
@@ -102,9 +111,9 @@ static void add_culprit_people(struct recipients *r, const struct facts *f)
 
 	if (!c->oid)
 		return;
-	recipients_add(r, true, c->author_name, c->author_mail, author);
+	add_of_tree(r, true, c->author_name, c->author_mail, author);
 	if (f->verdict <= 0 && !streq(c->committer_mail, PATCH_COMMITTER_MAIL)) /* ours, of a patch series */
-		recipients_add(r, false, c->committer_name, c->committer_mail, committer);
+		add_of_tree(r, false, c->committer_name, c->committer_mail, committer);
 }
 
 void recipients_of(const struct facts *f, const char *git_dir, const struct report_config *cfg, struct recipients *ret)
@@ -124,6 +133,12 @@ void recipients_of(const struct facts *f, const char *git_dir, const struct repo
 			add_text(&r, cfg->always_cc[i], "always in copy");
 		if (git_dir)
 			add_maintainers(&r, f, git_dir);
+	}
+	if (r.acting) {
+		char *other = r.left_out;
+
+		r.left_out = xasprintf("%zu addresses that make mail software act%s%s", r.acting, other ? "; " : "", other ? other : "");
+		free(other);
 	}
 	if (!r.n || !r.v[0].to)
 		recipients_add(&r, true, cfg->robot_name, cfg->robot_address,

@@ -135,6 +135,29 @@ static void test_address_tricks(void)
 	ok(!mail_allowed("a@evil.example.org", careless), "a star stays in its half");
 }
 
+/* What a tree may name, and what makes software act. */
+static void test_acting(void)
+{
+	static const char *const bad[] = {
+		"linux-kernel+subscribe", "linux-kernel+UnSubscribe", "list-request", "list-owner", "owner-list", "list-bounces", "list-join",
+		"list-leave", "list-confirm+0123abcd", "list-help", "list-admin", "list-subscribe-victim=evil.example", "a=b", "list-bounces+x",
+		"majordomo", "Majordomo", "listserv", "mailer-daemon", "postmaster", "postmaster+x", "abuse", "root", "list+confsub-1", "x-sub.1",
+		"list-accept-1", "12345-done", "control", "sympa", "bugzilla-daemon", "request-x"};
+	static const char *const good[] = {"ann", "linux-kernel", "netdev", "ann+lists", "jean-paul", "o'brien", "security", "root.ann", "x+y",
+					   "kernel-team", "rust-for-linux", "admiral", "helper", "subscriber", "iommu", "mptcp", "u-boot"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		_cleanup_free_ char *a = xasprintf("%s@lists.example.org", bad[i]);
+
+		ok(mail_address_ok(a) && mail_address_acts(a), "acts: %s", a);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		_cleanup_free_ char *a = xasprintf("%s@subscribe-help.example.org", good[i]);
+
+		ok(mail_address_ok(a) && !mail_address_acts(a), "a person or a list: %s", a);
+	}
+}
+
 static void test_dates(void)
 {
 	_cleanup_buf_ struct buf b = {0};
@@ -228,6 +251,7 @@ int main(void)
 	test_persons();
 	test_addresses();
 	test_address_tricks();
+	test_acting();
 	test_dates();
 	test_body();
 	test_maintainers();
