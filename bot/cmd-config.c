@@ -179,7 +179,7 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
 	     "stopped before the end (demo).\n"
 	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "
-	     "mirrors, results) and the cache (finished builds, ccache, root images).\n.SH FILES\n/etc/kperfbot, "
+	     "mirrors, results) and the cache (finished builds, their objects, root images).\n.SH FILES\n/etc/kperfbot, "
 	     "/var/lib/kperfbot/kperfbot.db");
 	return EXIT_DONE;
 }

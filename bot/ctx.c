@@ -17,7 +17,7 @@ int ctx_private_folders(const struct config *cfg)
 {
 	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "trees", "worktrees", "runs", "logs", "cases",
 					    "*.mbox", "*.mbox.lock", "smtp.lock", "build*", "etc", NULL};
-	static const char *const cache[] = {"builds", "ccache*", "root", "demo", "demo-base.git", "lock", "kvm-does-not-work", "state",
+	static const char *const cache[] = {"builds", "objects", "ccache*", "root", "demo", "demo-base.git", "lock", "kvm-does-not-work", "state",
 					    "build*", NULL};
 	int r = private_folder(cfg->state_dir, state);
 
