@@ -372,6 +372,32 @@ static void test_long(void)
 	tree_range_release(&r);
 }
 
+static int spin(void *arg, char out[TREE_ANSWER])
+{
+	volatile uint64_t n = 0;
+
+	strcpy(out, "kept");
+	while (arg)
+		n++;
+	return 7;
+}
+
+static int refuse_it(void *arg _unused_, char out[TREE_ANSWER] _unused_) { return err_set(-ENOENT, "there is none"); }
+
+static void test_ask(void)
+{
+	char out[TREE_ANSWER] = "";
+	usec_t start = mono_usec();
+	int x;
+
+	is_int(tree_ask(spin, NULL, 1, out), 7, "a question");
+	is_str(out, "kept", "with its answer");
+	is_int(tree_ask(refuse_it, NULL, 1, out), -ENOENT, "an error");
+	is_str(err_msg(), "there is none", "with its message");
+	is_int(tree_ask(spin, &x, 1, out), -EFBIG, "a question without end ends");
+	ok(tree_fault(-EFBIG) && mono_usec() - start < 60 * USEC_PER_SEC, "and is the history's fault");
+}
+
 int main(void)
 {
 	char tmp[] = "/tmp/kperfbot-tree-XXXXXX";
@@ -400,5 +426,6 @@ int main(void)
 	free(work);
 	free(mirror);
 	free(url);
+	test_ask();
 	return tap_done();
 }
