@@ -141,14 +141,16 @@ static int plan_branch(struct engine *e, const struct db_tree *tree, const struc
 		*ret_waits = true;
 		return 0;
 	}
-	if (b->tested)
+	if (b->tested) {
 		base = base_for(e, git_dir, b, t);
+		--*left; /* what will not be open has cost time, too */
+	}
 	if (!base || streq(base, b->head)) {
 		store_event(e->store, 0, 0, 0, "%s/%s: starting from %.12s", tree->name, b->name, b->head);
 		return store_branch_tested(e->store, b->id, b->head);
 	}
 	r = ask_all(e, tree, t, b, base);
-	*left -= MAX(r, 1); /* what is answered already costs time, too */
+	*left -= MAX(r - 1, 0);
 	if (r != 0)
 		return MIN(r, 0);
 	return store_branch_tested(e->store, b->id, b->head);

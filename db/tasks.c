@@ -78,19 +78,18 @@ int store_task_add(struct store *s, const struct db_task *t, const int64_t *need
 #define NEEDS_DONE                                                                                                     \
 	"NOT EXISTS (SELECT 1 FROM task_dep d JOIN task n ON n.id = d.needs WHERE d.task = task.id AND n.state <> 'done')"
 
-/* One task of each group (resource, tree) that has ready ones, by jumps along the index: what else waits there costs nothing. */
-#define GROUPS                                                                                                         \
-	"WITH RECURSIVE one (id, resource, tree) AS (SELECT * FROM (SELECT id, resource, tree FROM task WHERE state = 'ready' AND " \
-	"resource BETWEEN ?2 AND ?3 ORDER BY resource, tree LIMIT 1) UNION ALL SELECT n.id, n.resource, n.tree FROM one JOIN task n " \
-	"ON n.id = (SELECT t.id FROM task t WHERE t.state = 'ready' AND (t.resource, t.tree) > (one.resource, one.tree) AND " \
-	"t.resource <= ?3 ORDER BY t.resource, t.tree LIMIT 1)) "
-
-/* The group that was served least recently among those whose best task can start. */
+/* one: a task of each group (resource, tree) that has ready ones, by jumps along the index: what else waits there costs nothing.
+ * best: the next one of each, in the order of its last turn. */
 static const char next_task[] =
-	GROUPS "SELECT best FROM (SELECT coalesce((SELECT turn FROM served v WHERE v.resource = one.resource AND v.tree = one.tree), 0) "
-	"AS turn, (SELECT id FROM task WHERE state = 'ready' AND resource = one.resource AND tree = one.tree AND not_before <= ?1 AND "
-	NEEDS_DONE " ORDER BY priority DESC, id LIMIT 1) AS best FROM one) JOIN task ON task.id = best "
-	"ORDER BY turn, priority DESC, best LIMIT 1";
+	"WITH RECURSIVE one (id, resource, tree) AS (SELECT * FROM (SELECT id, resource, tree FROM task WHERE state = 'ready' AND "
+	"resource BETWEEN ?2 AND ?3 ORDER BY resource, tree LIMIT 1) UNION ALL SELECT n.id, n.resource, n.tree FROM one JOIN task n "
+	"ON n.id = coalesce((SELECT t.id FROM task t WHERE t.state = 'ready' AND t.resource = one.resource AND t.tree > one.tree "
+	"ORDER BY t.tree LIMIT 1), (SELECT t.id FROM task t WHERE t.state = 'ready' AND t.resource > one.resource AND t.resource <= ?3 "
+	"ORDER BY t.resource, t.tree LIMIT 1))), "
+	"best (turn, id) AS MATERIALIZED (SELECT coalesce((SELECT turn FROM served v WHERE v.resource = one.resource AND "
+	"v.tree = one.tree), 0), (SELECT id FROM task WHERE state = 'ready' AND resource = one.resource AND tree = one.tree AND "
+	"not_before <= ?1 AND " NEEDS_DONE " ORDER BY priority DESC, id LIMIT 1) FROM one) "
+	"SELECT task.id FROM best JOIN task ON task.id = best.id ORDER BY turn, priority DESC, task.id LIMIT 1";
 
 /* Whom it serves is behind all others now. */
 static int take_turn(struct store *s, int64_t id)
