@@ -5,7 +5,7 @@ cd "$(dirname "$0")/../.." || exit 1
 
 branches=130
 q() { sqlite3 "file:$dir/state/kperfbot.db?mode=ro" "$1"; }
-counts() { [ "$(q "$1")" "$2" "$3" ]; }
+counts() { test "$(q "$1")" "$2" "$3"; } # SQL OPERATOR NUMBER
 commit() { # TREE SPEED BUILD
 	printf '#!/bin/sh\necho "ops_per_sec: %s"\n' "$2" >"$dir/$1/bench.sh"
 	printf 'bench:\n\t%s\n' "$3" >"$dir/$1/Makefile"
