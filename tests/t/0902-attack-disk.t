@@ -12,6 +12,7 @@ mounts+=("$dir/disk")
 cat >"$dir/etc/kperfbot.yaml" <<-EOC
 	state_dir: $dir/disk/state
 	cache_dir: $dir/disk/cache
+	min_free_mb: 0
 EOC
 make_tree() { # NAME
 	mkdir "$dir/$1"
@@ -67,8 +68,8 @@ rm "$dir/disk/theirs"
 
 # the daemon, which takes no new work on a full disk, makes room first
 cp tests/demo/local-bench.yaml "$dir/etc/"
+sed -i 's/min_free_mb: 0/min_free_mb: 60/' "$dir/etc/kperfbot.yaml"
 cat >>"$dir/etc/kperfbot.yaml" <<-EOC
-	min_free_mb: 60
 	trees:
 	  good: {url: "file://$dir/good", program: true, artefact: prog, machine: local, branches: [main], interval: 1s, jobs: [local-bench]}
 EOC
