@@ -250,8 +250,8 @@ static int compile(struct build_job *j, struct build_result *ret)
 	return went_wrong(&s) ? build_broken(j, &s, ret) : keep_kernel(j, modules, debug, ret);
 }
 
-/* The output folder as it begins: empty, or a copy of what an ancestor left. */
-static int begin(struct build_job *j, struct sandbox_result *s)
+/* The output folder, empty yet. */
+static int begin(struct build_job *j)
 {
 	_cleanup_free_ char *fragment = NULL;
 	int r = start_begin(j);
@@ -259,8 +259,6 @@ static int begin(struct build_job *j, struct sandbox_result *s)
 	fragment = xasprintf("%s/fragment", j->objects);
 	if (r == 0)
 		r = build_write(fragment, j->fragment, strlen(j->fragment));
-	if (r == 0 && j->start_key)
-		r = start_copy(j, s);
 	return r;
 }
 
@@ -272,9 +270,9 @@ int build_kernel(struct build_job *j, struct build_result *ret)
 	if (missing_tools(ret))
 		return 0;
 	ret->clean = !j->start_key;
-	r = worktree_checkout(j, &s);
-	if (r == 0 && !went_wrong(&s))
-		r = begin(j, &s);
+	r = begin(j);
+	if (r == 0)
+		r = worktree_checkout(j, &s);
 	if (r < 0)
 		return r;
 	return went_wrong(&s) ? build_broken(j, &s, ret) : compile(j, ret);

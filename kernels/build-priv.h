@@ -51,13 +51,14 @@ int build_cache_put(struct build_job *j, const char *image, struct build_result 
 /* The nearest finished build that the commit may go on from: sets j->start_key and start_commit, or leaves them. */
 void start_find(struct build_job *j);
 int start_begin(struct build_job *j);           /* makes j->objects and j->out */
-struct sandbox_result;
-int start_copy(struct build_job *j, struct sandbox_result *ret);
+char *start_folder(const struct build_job *j);  /* what to copy there, on the host; new string */
+int start_drop(const struct build_job *j);      /* it cannot be copied: removed; -EIO */
 int start_keep(struct build_job *j);            /* others may go on from it from now on */
 void start_end(struct build_job *j);            /* removes what was not kept */
 
 /* build-worktree.c */
-/* Brings src to the commit. ret->stop: it met a limit. */
+struct sandbox_result;
+/* Brings src to the commit, and beside that copies what it goes on from to out. ret->stop: it met a limit. */
 int worktree_checkout(struct build_job *j, struct sandbox_result *ret);
 /* Takes the worktree's lock: fd, or -ECANCELED. */
 int worktree_lock(const struct build_job *j);

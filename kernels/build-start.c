@@ -138,27 +138,21 @@ int start_begin(struct build_job *j)
 	return r < 0 ? r : box_folder_make(j->out);
 }
 
-int start_copy(struct build_job *j, struct sandbox_result *ret)
+char *start_folder(const struct build_job *j)
 {
-	_cleanup_free_ char *objects = objects_dir(j->q), *dir = xasprintf("%s/%s", objects, j->start_key),
-			    *from = xasprintf("%s/o", dir), *stamp = xasprintf("%s/start.json", dir);
-	const struct box_mount mounts[] = {{from, BOX "/start", false}, {j->out, BOX_OUT, true}};
-	struct build_step s = {.script = "exec cp -dR --preserve=mode,timestamps,links --reflink=auto " BOX "/start/. " BOX_OUT "/", .mount = mounts,
-			       .n_mounts = ARRAY_SIZE(mounts)};
-
-	int r;
+	_cleanup_free_ char *objects = objects_dir(j->q), *stamp = xasprintf("%s/%s/start.json", objects, j->start_key);
 
 	utimensat(AT_FDCWD, stamp, NULL, 0); /* used last, removed last */
-	r = build_step(j, &s, ret);
-	if (r == 0 && ret->status && !ret->stop) { /* ours to mend: without it the commit starts elsewhere */
-		struct sandbox_result none = {0};
+	return xasprintf("%s/%s/o", objects, j->start_key);
+}
 
-		*ret = none;
-		(void)box_folder_remove(from);
-		(void)fs_rm_rf(dir);
-		r = err_set(-EIO, "what %.12s left to go on from cannot be copied; it is removed", j->start_commit);
-	}
-	return r;
+int start_drop(const struct build_job *j)
+{
+	_cleanup_free_ char *objects = objects_dir(j->q), *dir = xasprintf("%s/%s", objects, j->start_key), *out = xasprintf("%s/o", dir);
+
+	(void)box_folder_remove(out);
+	(void)fs_rm_rf(dir);
+	return err_set(-EIO, "what %.12s left to go on from cannot be copied; it is removed", j->start_commit);
 }
 
 /* What the next build makes anew in any case goes; what has a time to come would be taken for finished for ever. */

@@ -21,6 +21,7 @@
 #define CHECKOUT_MEMORY (2ull << 30)
 #define GIT BOX "/git"
 #define INDEX BOX "/index"
+#define COPY_FAILED 77
 
 /* Attributes of $GIT_DIR/info win over those of the tree. */
 #define OWN_GIT \
@@ -47,11 +48,15 @@ static const char kernel_script[] =
 	"	g read-tree --reset -u \"$COMMIT\" && g ls-tree -r -z --name-only \"$COMMIT\" >$I/list\n"
 	"}\n"
 	"cd " BOX_SRC " || exit 1\n"
+	"if [ -n \"$START\" ]; then\n"
+	"	cp -dR --preserve=mode,timestamps,links --reflink=auto " BOX "/start/. " BOX_OUT "/ & copy=$!\n"
+	"fi\n"
 	"go_on || begin || exit 1\n"
 	"old <$I/list && echo \"$COMMIT\" >$I/new && mv $I/new $I/at || exit 1\n"
 	"if [ -n \"$START\" ]; then\n"
 	"	diff \"$START\" \"$COMMIT\" >$I/touched || exit 1\n"
 	"	xargs -0 -r touch -h -c -- <$I/touched || exit 1\n"
+	"	wait $copy || exit 77\n"
 	"fi\n";
 
 static const char program_script[] =
@@ -87,10 +92,12 @@ static int failed(struct build_job *j, const struct sandbox_result *s)
 int worktree_checkout(struct build_job *j, struct sandbox_result *ret)
 {
 	bool program = j->q->kind == BUILD_PROGRAM;
-	const struct box_mount mounts[] = {{j->q->git_dir, GIT, false}, {j->src, BOX_SRC, true}, {j->index, INDEX, true}};
+	_cleanup_free_ char *start = j->start_key ? start_folder(j) : NULL;
+	const struct box_mount mounts[] = {{j->q->git_dir, GIT, false}, {j->src, BOX_SRC, true}, {j->index, INDEX, true},
+					   {start, BOX "/start", false}, {j->out, BOX_OUT, true}};
 	_cleanup_free_ char *script = program ? xstrdup(program_script)
 					      : xasprintf("START=%s\n%s", j->start_commit ? j->start_commit : "", kernel_script);
-	struct build_step s = {.script = script, .mount = mounts, .n_mounts = program ? 2 : 3, .cwd = BOX_SRC,
+	struct build_step s = {.script = script, .mount = mounts, .n_mounts = program ? 2 : start ? 5 : 3, .cwd = BOX_SRC,
 			       .memory = CHECKOUT_MEMORY};
 	int r = folders(j);
 
@@ -101,7 +108,9 @@ int worktree_checkout(struct build_job *j, struct sandbox_result *ret)
 	/* whatever it left, the next one starts with nothing */
 	(void)box_folder_remove(j->src);
 	(void)box_folder_remove(j->index);
-	return r < 0 || ret->stop ? r : failed(j, ret);
+	if (r < 0 || ret->stop)
+		return r;
+	return start && ret->status == COPY_FAILED ? start_drop(j) : failed(j, ret);
 }
 
 int worktree_lock(const struct build_job *j)
