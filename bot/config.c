@@ -46,6 +46,7 @@ static const struct key mail_keys[] = {
 	{"allow", K_LIST, AT(config, mail_allow)},
 	{"always_cc", K_LIST, AT(config, mail_always_cc)},
 	{"max_recipients", K_INT, AT(config, mail_max_recipients), 1, 1000},
+	{"max_per_day", K_INT, AT(config, mail_max_per_day), 1, 100000},
 };
 static const struct key tree_keys[] = {
 	{"url", K_TEXT, AT(tree_config, url)},
@@ -96,7 +97,7 @@ static void mistake(struct mistakes *m, int r)
 
 static bool is_wide_int(const struct key *k)
 {
-	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_commits",
+	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_per_day", "max_commits",
 					   "build_memory_mb", "build_disk_mb", "build_files"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
@@ -458,7 +459,7 @@ static void defaults(struct config *c)
 	*c = (struct config){.build_slots = 1, .build_jobs = cores > 0 ? cores : 1, .min_free_mb = 512,
 			     .alpha = 0.001, .confidence = 0.99,
 			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5, .detect_boots = 3, .reach = true,
-			     .mail_max_recipients = 20};
+			     .mail_max_recipients = 20, .mail_max_per_day = 20};
 	c->build_timeout_s = 7200;
 	(void)fs_state_dir(&c->state_dir); /* the files may name them: check_folder() */
 	(void)fs_cache_dir(&c->cache_dir);
@@ -618,6 +619,6 @@ void config_report(const struct config *c, struct report_config *ret)
 		.smtp_password_file = c->smtp_password_file, .smtp_ca_file = c->smtp_ca_file,
 		.smtp_starttls_required = c->smtp_starttls,
 		.allow = (const char *const *)c->mail_allow.v, .always_cc = (const char *const *)c->mail_always_cc.v,
-		.max_recipients = c->mail_max_recipients, .min_effects = &c->min_effects,
+		.max_recipients = c->mail_max_recipients, .max_per_day = c->mail_max_per_day, .min_effects = &c->min_effects,
 	};
 }

@@ -53,7 +53,7 @@ struct config {
 	char *robot_name, *robot_address, *mbox, *smtp_url, *smtp_user, *smtp_password_file, *smtp_ca_file;
 	bool smtp_starttls;
 	struct strv mail_allow, mail_always_cc;
-	int64_t mail_max_recipients;
+	int64_t mail_max_recipients, mail_max_per_day;
 	bool mail_smtp_enabled;
 };
 /* dir NULL: by the rule above. Collects all mistakes: the message holds one a line. */

@@ -268,3 +268,19 @@ int store_deliveries_again(struct store *s, int64_t report, const char *way, con
 		       "way = ? AND state IN ('failed', 'unknown', 'waiting')", TEXT(why), INT(now_usec()), INT(report), TEXT(way));
 	return tx_end(s, r);
 }
+
+#define MAILBOX(a) "lower(iif(instr(" a ", '+') BETWEEN 2 AND instr(" a ", '@'), substr(" a ", 1, instr(" a ", '+') - 1) || "          \
+		   "substr(" a ", instr(" a ", '@')), " a "))"
+
+int store_deliveries_full(struct store *s, const char *recipient, int64_t max, usec_t since, usec_t *ret_oldest)
+{
+	struct db_delivery d = {0};
+	int r = db_get(s, &DELIVERY, &d, "WHERE way = 'smtp' AND state IN ('sent', 'unknown', 'sending') AND time > ?2 AND " MAILBOX("recipient")
+		       " = " MAILBOX("?1") " ORDER BY time DESC LIMIT 1 OFFSET ?3", TEXT(recipient), INT(since), INT(max - 1));
+
+	if (r < 0 && r != -ENOENT)
+		return r;
+	*ret_oldest = r < 0 ? 0 : d.time;
+	db_delivery_release(&d);
+	return 0;
+}

@@ -51,7 +51,9 @@ struct question {
 	"CASE c.state WHEN 'unmailed' THEN 'by hand, so not mailed; ''kperfbot report send ' || c.id || ' [--smtp]'' mails it' "     \
 	"WHEN 'undelivered' THEN 'nobody has the report' || coalesce((SELECT ': ' || w.result || '; ''kperfbot report send ' " \
 	"|| c.id || iif(w.key LIKE '%:smtp', ' --smtp', '') || ' --force'' tries again' FROM task w WHERE w.\"case\" = c.id " \
-	"AND w.kind IN ('send', 'report') AND w.state IN ('failed', 'cancelled') ORDER BY w.key DESC LIMIT 1), '') ELSE c.note END"
+	"AND w.kind IN ('send', 'report') AND w.state IN ('failed', 'cancelled') ORDER BY w.key DESC LIMIT 1), '') "                  \
+	"WHEN 'found' THEN coalesce((SELECT 'the report waits: ' || d.recipient || ': ' || d.detail FROM delivery d JOIN report p "      \
+	"ON p.id = d.report WHERE p.\"case\" = c.id AND d.way = 'smtp' AND d.state = 'waiting' LIMIT 1), c.note) ELSE c.note END"
 #define PATCHES "(SELECT p.name FROM patched p WHERE p.tree = b.tree AND p.commit_oid = b.commit_oid)"
 /* Checks of runs, and those of two commits: these have no run, and stand for all machines of their tbox group. */
 #define ALL_CHECKS                                                                                                     \

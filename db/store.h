@@ -231,6 +231,9 @@ int store_deliveries_put(struct store *s, const struct db_delivery *d, size_t n)
 int store_delivery_get(struct store *s, int64_t report, const char *way, const char *recipient, struct db_delivery *ret);
 /* way NULL: all. In the order in which they were first written. */
 int store_deliveries(struct store *s, int64_t report, const char *way, struct db_delivery **ret, size_t *ret_n);
+/* Since when max reports by SMTP have gone to an address (or may have), all of them later than since: the time of the oldest of the last
+ * max, or 0 where there are fewer. "ann+x@" is "ann@". */
+int store_deliveries_full(struct store *s, const char *recipient, int64_t max, usec_t since, usec_t *ret_oldest);
 /* failed, unknown, waiting -> waiting from now on, attempts 0. Returns how many. */
 int store_deliveries_again(struct store *s, int64_t report, const char *way, const char *why);
 

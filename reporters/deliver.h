@@ -19,7 +19,8 @@ void mbox_format(const struct db_report *rep, struct buf *out);
  * always name all of them. Rows: 'sending' with "connecting" first; with "text sent" for those whom the server accepted, just
  * before the final dot, after which only the server knows: a connection that ends there leaves them 'unknown'. Whom the server
  * refuses is 'failed', whom it puts off 'waiting' (delivery_later()); where it only takes fewer recipients at once, the others
- * follow at once. 0: at least one has it, and none waits; else as report_deliver(). */
+ * follow at once. Who got cfg->max_per_day reports within a day waits until that is over. 'sent' is written as soon as the server says
+ * so. 0: at least one has it, and none waits; else as report_deliver(). */
 int smtp_deliver(struct store *s, const struct db_report *rep, const struct report_config *cfg);
 /* Forgets failures, waits and unknown outcomes, because a person says so. -EEXIST where all of it was sent. */
 int report_again(struct store *s, int64_t case_id, const char *way);

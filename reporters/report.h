@@ -33,6 +33,7 @@ struct report_config {
 	const char *const *allow;                       /* globs of addresses that may get mail; NULL: nobody */
 	const char *const *always_cc;                   /* subject to allow too */
 	size_t max_recipients;                          /* default 20 */
+	size_t max_per_day;                             /* reports by SMTP for one address in 24 hours; the rest waits; 0: no limit */
 	const struct effect_rules *min_effects;         /* for the table; NULL: none */
 	const char *reproduce_dir;                      /* folder for the case's files (script, config, logs) */
 };

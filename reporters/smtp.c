@@ -8,6 +8,7 @@
 
 #define CONNECT_TIMEOUT_S 30L
 #define WHOLE_TIMEOUT_S 300L
+#define FAREWELL_TIMEOUT_S 10L
 #define MAX_AT_ONCE 100         /* recipients that every server must take: RFC 5321 section 4.5.3.1.8 */
 
 enum stage { GREETING, MAIL, RCPT, DATA, TEXT, FAREWELL };     /* what the next answer is about */
@@ -125,6 +126,20 @@ static void we_say(struct sending *x, const char *line)
 		x->stage = FAREWELL;
 }
 
+/* Its farewell may take as long as it likes: what it has taken is written down at once. */
+static void text_taken(struct sending *x)
+{
+	struct db_delivery d[MAX_AT_ONCE];      /* borrowed */
+	size_t n = 0;
+
+	for (size_t i = 0; i < x->n; i++)
+		if (accepted(x->to[i])) {
+			delivery_is(&x->to[i]->d, "sent", "%s", x->answer);
+			d[n++] = x->to[i]->d;
+		}
+	(void)store_deliveries_put(x->s, d, n); /* else it is tried again at the end */
+}
+
 static void server_says(struct sending *x, const char *line)
 {
 	_cleanup_free_ char *safe = NULL;
@@ -143,6 +158,8 @@ static void server_says(struct sending *x, const char *line)
 		p->code = code;
 	} else if (x->stage != RCPT && x->stage != FAREWELL)
 		snprintf(x->answer, sizeof(x->answer), "%s", safe);
+	if (x->stage == TEXT && code >= 200 && code < 300)
+		text_taken(x);
 }
 
 /* libcurl does not tell which of several recipients was refused, nor at which stage it ended: the conversation does. */
@@ -336,8 +353,24 @@ static int perform(struct sending *x, struct people *l, const struct report_conf
 		r = the_rest(x);
 	}
 	curl_slist_free_all(to);
+	curl_easy_setopt(c, CURLOPT_SERVER_RESPONSE_TIMEOUT, FAREWELL_TIMEOUT_S);
 	curl_easy_cleanup(c);
 	return r;
+}
+
+/* Who pushes bad commits to and fro could else fill a mailbox. 1: it was put off. */
+static int put_off(struct store *s, const struct report_config *cfg, struct person *p)
+{
+	const usec_t day = 86400 * USEC_PER_SEC;
+	usec_t oldest = 0;
+	int r = cfg->max_per_day ? store_deliveries_full(s, p->d.recipient, cfg->max_per_day, now_usec() - day, &oldest) : 0;
+
+	if (r < 0 || !oldest)
+		return r;
+	delivery_is(&p->d, "waiting", "%zu reports have gone there within a day, as many as 'max_per_day' allows", cfg->max_per_day);
+	p->d.next_try = oldest + day;
+	p->changed = true;
+	return 1;
 }
 
 /* To those whose time has come. 1: there are more. */
@@ -354,7 +387,12 @@ static int transaction(struct store *s, const struct db_report *rep, const struc
 
 		if (!streq(p->d.state, "waiting") || p->d.next_try > now_usec())
 			continue;
-		if (due++ < MAX_AT_ONCE) {
+		r = put_off(s, cfg, p);
+		if (r < 0)
+			return r;
+		if (r > 0)
+			store_event(s, rep->case_id, 0, 0, "report by smtp: %s waits: %s", p->d.recipient, p->d.detail);
+		if (r == 0 && due++ < MAX_AT_ONCE) {
 			free(p->words);
 			p->words = NULL;
 			p->code = 0;
@@ -362,7 +400,7 @@ static int transaction(struct store *s, const struct db_report *rep, const struc
 		}
 	}
 	if (!x.n)
-		return 0;
+		return people_save(s, l);
 	message(rep, all, cfg, &text);
 	x.p = text.s;
 	x.left = text.len;
