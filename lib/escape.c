@@ -269,8 +269,17 @@ static bool is_formula(const char *s)
 	return false;
 }
 
+static bool is_formula_until(const char *s, const char *ends)
+{
+	_cleanup_free_ char *part = xstrndup(s, strcspn(s, ends));
+
+	return is_formula(part);
+}
+
 void buf_add_csv(struct buf *b, const char *s)
 {
+	/* where readers end cells who take ; or a tab for the separator: for them no quotes begin at ours */
+	static const char other_ends[] = ";\t\n";
 	_cleanup_free_ char *clean = text_shown(s);
 	_cleanup_buf_ struct buf cell = {0};
 	enum utf8_class class;
@@ -279,13 +288,15 @@ void buf_add_csv(struct buf *b, const char *s)
 	if (is_formula(s))
 		buf_addc(&cell, '\'');
 	for (size_t left = strlen(s), n; left; s += n, left -= n) {
+		if (s > clean && strchr(other_ends, s[-1]) && is_formula_until(s, other_ends))
+			buf_addc(&cell, '\'');
 		n = utf8_next(s, left, &class, NULL);
 		if ((class == UTF8_CONTROL && *s != '\n' && *s != '\t') || class == UTF8_INVALID)
 			add_hex(&cell, s, n);
 		else
 			buf_add(&cell, s, n);
 	}
-	if (!strpbrk(buf_str(&cell), ",\"\n")) {
+	if (!strpbrk(buf_str(&cell), ",\";\t\n")) {
 		buf_add(b, buf_str(&cell), cell.len);
 		return;
 	}

@@ -43,8 +43,8 @@ void term_puts(FILE *out, const char *s);
 void term_printf(FILE *out, const char *fmt, ...) _printf_(2, 3);
 
 /* A text cell. Quoted where RFC 4180 asks for it. Control characters but newline and tab, and what is no UTF-8, as \xNN; ' goes
- * before what a spreadsheet takes for a formula (= + - @ tab newline at the start, whatever hides before), but not before numbers.
- * All else is exact. */
+ * before what a spreadsheet takes for a formula (= + - @ tab newline at the start, whatever hides before; = + - @ behind a ; a tab or a
+ * newline as well, where a reader may begin a cell), but not before numbers. All else is exact. */
 void buf_add_csv(struct buf *b, const char *s);
 
 /* & < > " ' as entities; what is not UTF8_PLAIN becomes U+FFFD, but for newline and tab. */

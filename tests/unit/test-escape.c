@@ -101,6 +101,8 @@ static void test_csv(void)
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		wants(buf_add_csv, numbers[i], numbers[i], "a number stays one");
+	wants(buf_add_csv, "x;=cmd|' /C calc'!A0", "\"x;'=cmd|' /C calc'!A0\"", "nor one for who separates by ;");
+	wants(buf_add_csv, "x\t" ZWSP "@SUM(A1);+1;-2;-x\n=1,2", "\"x\t'" ZWSP "@SUM(A1);+1;-2;'-x\n'=1,2\"", "or tab, or breaks at our newline");
 	wants(buf_add_csv, "a,\"b\"", "\"a,\"\"b\"\"\"", "quotes");
 	wants(buf_add_csv, "a\r\n" "b\x1b" CSI8 BAD, "\"a\\x0d\nb\\x1b\\xc2\\x9b\\xff\"", "control characters and bad bytes");
 	wants(buf_add_csv, "a" RLO "\xc3\xa9", "a" RLO "\xc3\xa9", "other text is exact");
