@@ -4,6 +4,8 @@
 #include "reporters/recipients.h"
 #include "lib/fs.h"
 #include <curl/curl.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 
 #define CONNECT_TIMEOUT_S 30L
@@ -207,10 +209,21 @@ static bool is_loopback(const char *url)
 	return startswith(host, "127.") || startswith(host, "[::1]") || (n == strlen("localhost") && startswith(host, "localhost"));
 }
 
+/* From here on this process has the password: no core file and no other process of our user gets it. libcurl keeps copies, so that holds to
+ * its end. */
+static void keep_to_ourselves(void)
+{
+	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
+	prctl(PR_SET_DUMPABLE, 0);
+}
+
 static int set_login(CURL *c, const struct report_config *cfg)
 {
 	_cleanup_free_ char *password = NULL;
-	int r = cfg->smtp_password_file ? read_password(cfg->smtp_password_file, &password) : 0;
+	int r;
+
+	keep_to_ourselves();
+	r = cfg->smtp_password_file ? read_password(cfg->smtp_password_file, &password) : 0;
 
 	if (r < 0)
 		return r;

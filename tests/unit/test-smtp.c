@@ -2,6 +2,8 @@
 /* Reports by SMTP to a real server on loopback (tests/fixtures/report/smtpd.py) that refuses, dies, wants TLS and a login. */
 #include "tests/unit/delivery.h"
 #include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 
@@ -428,6 +430,7 @@ static void test_nobody(struct store *s, int64_t cmp)
 
 static void test_tls(struct store *s, int64_t cmp)
 {
+	struct rlimit core = {1, 1};
 	static const char certs[] =
 		"openssl req -x509 -newkey rsa:2048 -nodes -keyout ca-key.pem -out ca.pem -days 2 -subj /CN=test-ca 2>/dev/null\n"
 		"openssl req -newkey rsa:2048 -nodes -keyout key.pem -out req.pem -subj /CN=127.0.0.1 2>/dev/null\n"
@@ -459,6 +462,9 @@ static void test_tls(struct store *s, int64_t cmp)
 	is_int(report_deliver(s, id, "smtp", &c), 0, "TLS and a login");
 	is_int(mails(&log), 1, "one mail");
 	ok(strstr(buf_str(&log), "\"tls\": true, \"login\": true") != NULL, "encrypted, logged in");
+	getrlimit(RLIMIT_CORE, &core);
+	ok(!prctl(PR_GET_DUMPABLE) && !core.rlim_cur && !core.rlim_max, "who has the password leaves no core and is nobody's to trace");
+	prctl(PR_SET_DUMPABLE, 1); /* leaks are looked for at the end */
 	stop(pid);
 	pid = serve("ok", false);
 	id = put_report(s, cmp, 51, one);
