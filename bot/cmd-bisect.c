@@ -7,7 +7,15 @@
 extern const struct verb verb_bisect;
 int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx);
 
-/* Ended when the comparison has ended and each of its cases has. */
+/* Its report was written, and who has not got it must wait: the daemon goes on with that. */
+static bool waits_for_mail(struct ctx *c, const struct db_case *k)
+{
+	struct report_standing st = {0};
+
+	return streq(k->state, "found") && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting;
+}
+
+/* Ended when the comparison has ended and each of its cases has, or only waits for a mail server. */
 static int all_ended(void *arg, struct ctx *c)
 {
 	int64_t id = *(int64_t *)arg;
@@ -18,7 +26,7 @@ static int all_ended(void *arg, struct ctx *c)
 
 	if (!open && store_cases(c->store, NULL, &cases, &n) >= 0)
 		for (size_t i = 0; i < n; i++)
-			open |= cases[i].comparison == id && db_case_lives(&cases[i]);
+			open |= cases[i].comparison == id && db_case_lives(&cases[i]) && !waits_for_mail(c, &cases[i]);
 	DB_LIST_RELEASE(cases, n, db_case_release);
 	db_comparison_release(&cmp);
 	return !open;
@@ -49,8 +57,8 @@ static void print_mailed(const struct ctx *c, const struct db_case *k)
 	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
 	struct report_standing st = {0};
 
-	if (streq(k->state, "reported") && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
-		printf("%zu of %zu recipients were put off by the server: the daemon tries again\n", st.waiting, st.n);
+	if ((streq(k->state, "reported") || streq(k->state, "found")) && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
+		printf("%zu of %zu recipients have to wait: the daemon tries again\n", st.waiting, st.n);
 
 	if (streq(k->state, "unmailed"))
 		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n", k->id, smtp);
