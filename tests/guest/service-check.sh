@@ -16,7 +16,7 @@ kp run local-bench --tree small --commit main -n 2 >"$out/run" 2>&1
 echo $? >"$out/run-status"
 [ "$(cat "$out/run-status")" = 0 ] || ps -eo user,pid,ppid,stat,wchan:20,etimes,args --forest >"$out/processes"
 kp query runs --json >"$out/runs.json" 2>&1
-kp sql "SELECT (SELECT min(isolated) FROM build), (SELECT min(isolated) FROM run)" --csv >"$out/isolated" 2>&1
+kp sql "SELECT (SELECT 1 - max(exposed) FROM build), (SELECT 1 - max(exposed) FROM run)" --csv >"$out/isolated" 2>&1
 kp query builds --json >"$out/builds.json" 2>&1
 pid=$(systemctl show -P MainPID kperfbot)
 cp "/proc/$pid/status" "/proc/$pid/uid_map" "$out/"
