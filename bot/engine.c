@@ -64,8 +64,8 @@ static char *base_for(struct engine *e, const char *git_dir, const struct db_bra
 
 	if (r > 0)
 		base = xstrdup(b->tested);
-	else if (tree_merge_base(git_dir, b->tested, b->head, &base) < 0)
-		base = NULL;
+	else if (tree_fault(r) || tree_merge_base(git_dir, b->tested, b->head, &base) < 0)
+		base = NULL; /* what one question could not answer in time, the other will not */
 	if (base && tree_range(git_dir, base, b->head, t->max_commits, &range) < 0) {
 		store_event(e->store, 0, 0, 0, "%s: %.12s is too far behind %.12s, starting afresh there: %s", b->name, base,
 			    b->head, err_msg());

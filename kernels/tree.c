@@ -4,7 +4,7 @@
 
 #include <pthread.h>
 
-#define HISTORY_S 20            /* of work; a kernel's takes one or two */
+#define HISTORY_S 8             /* of work; a kernel's takes one or two */
 
 #define CHANGED_MAX (64u << 20) /* bytes of a list of changed paths */
 #define SUBJECT_MAX 1000
