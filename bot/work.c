@@ -148,6 +148,8 @@ static int do_build(struct work *w, usec_t *retry)
 		say(w, "%.12s %s%s in %.1f s%s%s", q.commit, streq(b.state, "ok") ? "built" : "does not build",
 		    b.cached ? " (kept from before)" : "", b.seconds, b.error ? ": " : "", b.error ? b.error : "");
 	}
+	if (r < 0 && !*retry && r != -EINVAL && r != -ENOENT) /* ours, and it may go: no boxes here yet, no memory for a fork ... */
+		*retry = backoff(w);
 	build_result_release(&b);
 	tree_config_release(&tc);
 	db_tree_release(&t);

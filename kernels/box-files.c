@@ -24,7 +24,6 @@
 
 int box_folder_make(const char *path)
 {
-	_cleanup_free_ char *own = xasprintf(BOX_ID ":" BOX_ID);
 	struct proc_ids ids;
 	int r = fs_mkdir_parent(path);
 
@@ -38,7 +37,7 @@ int box_folder_make(const char *path)
 	if (r == 0 && geteuid() == 0 && lchown(path, ids.uid, ids.gid) < 0)
 		r = err_set(-errno, "cannot give folder '%s' away: %s", path, strerror(errno));
 	else if (r == 0 && geteuid())
-		r = box_as_owner(ARGV("chown", own, path), NULL);
+		r = box_as_owner(ARGV("chown", BOX_ID ":" BOX_ID, path), NULL);
 	return r;
 }
 
@@ -73,7 +72,6 @@ int box_folder_usage(const char *path, int64_t *ret_bytes, int64_t *ret_files)
 {
 	static const char *const how[] = {"--block-size=1", "--inodes"};
 	int64_t n[2] = {0};
-
 	int r = 0;
 
 	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(how); i++)

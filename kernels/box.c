@@ -28,7 +28,6 @@
 #define GRACE_US (10 * USEC_PER_SEC)
 #define OWNER_S 600.0
 #define DISK_FLOOR (16ll << 20) /* nobody gets the last of a disk */
-#define UNCOUNTED_MAX 2         /* who cannot be counted so often makes too many files */
 
 static enum box_mode mode = BOX_ISOLATED;
 
@@ -192,6 +191,7 @@ static int plain_folder(const struct box *b, char **ret)
 
 	if (!mkdtemp(dir))
 		return err_set(-errno, "cannot make a folder in /tmp: %s", strerror(errno));
+	*ret = xstrdup(dir); /* whoever gets it removes it, whole or not */
 	tmp = xasprintf("%s/tmp", dir);
 	if (mkdir(tmp, 0700) < 0)
 		return err_set(-errno, "cannot make folder '%s': %s", tmp, strerror(errno));
@@ -202,7 +202,6 @@ static int plain_folder(const struct box *b, char **ret)
 		if (at && symlink(b->mount[i].host, at) < 0)
 			return err_set(-errno, "cannot link '%s': %s", at, strerror(errno));
 	}
-	*ret = xstrdup(dir);
 	return 0;
 }
 
@@ -230,8 +229,8 @@ struct watched {
 	int64_t written;        /* bytes of output */
 	int log, error;         /* its file, and what went wrong with it */
 	struct buf part;        /* the last line, not yet whole */
-	int64_t free_then, inodes_then; /* of the file system of the first writable mount */
-	int uncounted;
+	/* of the file system of the first writable mount: at the start, and when the folders were counted last */
+	int64_t free_first, inodes_first, free_then, inodes_then;
 	bool isolated;
 };
 
@@ -305,16 +304,17 @@ static enum box_stop over_quota(struct watched *w)
 
 	if (!space(w->b, &left, &inodes))
 		return BOX_NOT_STOPPED;
-	if (left < DISK_FLOOR && w->free_then >= DISK_FLOOR)
+	if (left < DISK_FLOOR && w->free_first >= DISK_FLOOR)
 		return BOX_DISK_USED;
-	if ((now < w->usage_at && w->free_then - left < w->disk && w->inodes_then - inodes < w->inodes))
+	if (now < w->usage_at && w->free_then - left < w->disk && w->inodes_then - inodes < w->inodes)
 		return BOX_NOT_STOPPED;
 	w->usage_at = now + USAGE_EVERY;
 	w->free_then = left;
 	w->inodes_then = inodes;
-	if (usage_of_all(w->b, &bytes, &files) < 0)
-		return ++w->uncounted >= UNCOUNTED_MAX ? BOX_FILES : BOX_NOT_STOPPED;
-	w->uncounted = 0;
+	if (usage_of_all(w->b, &bytes, &files) < 0) { /* a slow disk, or so many that nobody can count them: what is gone tells */
+		bytes = w->free_first - left;
+		files = w->inodes_first - inodes;
+	}
 	if (bytes > w->disk)
 		return BOX_DISK_USED;
 	return files > w->inodes ? BOX_FILES : BOX_NOT_STOPPED;
@@ -342,7 +342,7 @@ static enum box_stop over_limit(struct watched *w, pid_t pid)
 static bool drain(struct watched *w, int fd, struct box_result *ret)
 {
 	char chunk[65536];
-	ssize_t n = -1;
+	ssize_t n = -1, k;
 
 	while (fd >= 0 && (n = read(fd, chunk, sizeof(chunk))) > 0) {
 		if ((w->written += n) > w->output) {
@@ -351,8 +351,8 @@ static bool drain(struct watched *w, int fd, struct box_result *ret)
 		}
 		if (w->b->out)
 			buf_add(w->b->out, chunk, n);
-		else if (w->log >= 0 && write(w->log, chunk, n) != n && !ret->stop)
-			w->error = errno ? errno : ENOSPC;
+		else if (w->log >= 0 && (k = write(w->log, chunk, n)) != n)
+			w->error = k < 0 ? errno : ENOSPC;
 		report_progress(w->b, chunk, n, &w->part);
 	}
 	return n != 0;
@@ -424,16 +424,11 @@ static void watched_init(struct watched *w, const struct box *b)
 	if (l->seconds > 0)
 		w->deadline = mono_usec() + (usec_t)(l->seconds * 1e6);
 	w->usage_at = mono_usec() + USAGE_EVERY;
-	(void)space(b, &w->free_then, &w->inodes_then);
+	if (space(b, &w->free_first, &w->inodes_first)) {
+		w->free_then = w->free_first;
+		w->inodes_then = w->inodes_first;
+	}
 	watch_groups_make(w->memory, &w->groups);
-}
-
-/* A pipe for stdout; the child's end comes back as a path that only our descendants can open. */
-static int out_pipe(int fd[2])
-{
-	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
-		return err_set(-errno, "cannot make a pipe: %s", strerror(errno));
-	return 0;
 }
 
 static int start(struct watched *w, const char *const *argv, const char *const *env, int filter, const char *out_path, pid_t *ret)
@@ -459,11 +454,11 @@ static int run_in(struct watched *w, const char *plain, int filter, struct box_r
 	_cleanup_free_ char *script = plain ? placed(b->script, plain) : xstrdup(b->script), *nice = xasprintf("%d", b->nice),
 			    *tasks = xasprintf("--nproc=%d", 2 * BOX_PROCESSES), *out_path = NULL,
 			    *cwd = plain && b->cwd ? placed(b->cwd, plain) : NULL;
-	int fd[2] = {-1, -1}, r = out_pipe(fd);
+	int fd[2], r;
 	pid_t pid;
 
-	if (r < 0)
-		return r;
+	if (pipe2(fd, O_CLOEXEC | O_NONBLOCK) < 0)
+		return err_set(-errno, "cannot make a pipe: %s", strerror(errno));
 	for (const char *const *e = b->env; e && *e; e++) {
 		_cleanup_free_ char *v = plain ? placed(*e, plain) : xstrdup(*e);
 

@@ -2,7 +2,7 @@
 /*
  * box.h - the one place where foreign code runs, and the one way to what it left.
  *
- * A box is a process tree under a uid that owns nothing else (who_is_builder() in box.c), in namespaces of its own: no
+ * A box is a process tree under a uid that owns nothing else (box_whose()), in namespaces of its own: no
  * network, no other processes, and of the file system only what is listed: /usr, a few files of /etc, and the folders that
  * the caller mounts. /proc/sys is read-only, nothing is setuid, no further user namespace can be made, a seccomp filter
  * takes away what no build needs, and limits hold for the whole of it: memory (with what it writes to /tmp), processes,

@@ -44,6 +44,14 @@ static const char *missing_tool(const char *line)
 	return NULL;
 }
 
+bool build_tool_missing(void)
+{
+	for (size_t i = 0; i < ARRAY_SIZE(tools); i++)
+		if (!proc_have(tools[i]))
+			return true;
+	return false;
+}
+
 /* Paths as the tree knows them, without those of the sandbox. */
 static char *tidy_line(const char *line, size_t n)
 {

@@ -215,10 +215,8 @@ static int keep_kernel(struct build_job *j, bool modules, bool debug, struct bui
 		return r;
 	ret->state = "ok";
 	ret->image_hash = xstrdup(hash);
-	r = build_cache_put(j, "bzImage", ret);
-	if (r == 0)
-		(void)start_keep(j); /* without it the next build only takes longer */
-	return r;
+	(void)start_keep(j); /* without it the next build only takes longer; first, since it may have to warn */
+	return build_cache_put(j, "bzImage", ret);
 }
 
 static bool went_wrong(const struct sandbox_result *s) { return s->status || s->stop; }

@@ -52,7 +52,7 @@ int build_cache_put(struct build_job *j, const char *image, struct build_result 
 void start_find(struct build_job *j);
 int start_begin(struct build_job *j);           /* makes j->objects and j->out */
 char *start_folder(const struct build_job *j);  /* what to copy there, on the host; new string */
-int start_drop(const struct build_job *j);      /* it cannot be copied: removed; -EIO */
+int start_drop(const struct build_job *j);      /* it cannot be copied: removed; -ESTALE */
 int start_keep(struct build_job *j);            /* others may go on from it from now on */
 void start_end(struct build_job *j);            /* removes what was not kept */
 
@@ -76,8 +76,10 @@ struct build_step {
 int build_step(struct build_job *j, const struct build_step *s, struct sandbox_result *ret);
 
 /* build-error.c */
-/* First error of a log as one terminal-safe line; ret_infra: it is our fault (disk full, tool missing), if that is true. */
+/* First error of a log as one terminal-safe line; ret_infra: it says that it is our fault (disk full, tool missing). */
 char *build_first_error(const char *log, bool kernel, bool *ret_infra);
+/* Is one of the tools missing that a kernel's build takes? */
+bool build_tool_missing(void);
 
 /* build-kernel.c, build-program.c: 0 with state, error and so on set; files kept in the cache */
 int build_kernel(struct build_job *j, struct build_result *ret);
@@ -87,6 +89,8 @@ int build_program(struct build_job *j, struct build_result *ret);
 int build_write(const char *path, const void *data, size_t n);
 /* Compresses the log and sets ret->log_path; no-op the second time. */
 int build_log_pack(const struct build_job *j, struct build_result *ret);
+/* Is there too little room for any build? What a log or git says of it proves nothing: names in a tree can say it, too. */
+bool build_disk_full(const struct build_job *j);
 /* Sets state and error after a failed step, and keeps a broken build. */
 int build_broken(struct build_job *j, const struct sandbox_result *s, struct build_result *ret);
 

@@ -16,7 +16,7 @@ static void build_env(const struct build_job *j, struct strv *env)
 /* What is left of the time, and of the disk: a build may use BOX_DISK, but never the last that the bot itself needs. */
 static struct box_limits limits(const struct build_job *j, const struct build_step *s)
 {
-	int64_t left = fs_free_bytes(j->q->cache_dir);
+	int64_t left = build_room(j->q->state_dir, j->q->cache_dir);
 	double seconds = j->deadline ? ((double)j->deadline - (double)mono_usec()) / 1e6 : 0;
 	struct box_limits l = {.memory = s->memory ? s->memory : j->q->max_memory, .disk = j->q->max_disk ? j->q->max_disk : BOX_DISK,
 			       .inodes = j->q->max_files, .seconds = j->deadline ? MAX(seconds, 0.05) : 0};

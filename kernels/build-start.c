@@ -152,7 +152,7 @@ int start_drop(const struct build_job *j)
 
 	(void)box_folder_remove(out);
 	(void)fs_rm_rf(dir);
-	return err_set(-EIO, "what %.12s left to go on from cannot be copied; it is removed", j->start_commit);
+	return err_set(-ESTALE, "what %.12s left to go on from cannot be copied; it is removed", j->start_commit);
 }
 
 /* What the next build makes anew in any case goes; what has a time to come would be taken for finished for ever. */
@@ -184,10 +184,8 @@ int start_keep(struct build_job *j)
 	if (r == 0)
 		r = box_folder_usage(j->out, &bytes, &files);
 	if (r == 0) {
-		_cleanup_free_ char *tree = xstrdup(j->q->tree);
-
 		/* names of trees and commits need no quoting: config_name_ok(), hex */
-		text = xasprintf("{\"tree\": \"%s\", \"commit\": \"%s\", \"bytes\": %" PRId64 "}\n", tree, j->q->commit, bytes);
+		text = xasprintf("{\"tree\": \"%s\", \"commit\": \"%s\", \"bytes\": %" PRId64 "}\n", j->q->tree, j->q->commit, bytes);
 		r = build_write(meta, text, strlen(text));
 	}
 	if (r == 0 && rename(j->objects, final) < 0 && errno != EEXIST && errno != ENOTEMPTY)

@@ -77,7 +77,7 @@ static int folders(const struct build_job *j)
 	return r;
 }
 
-static int failed(struct build_job *j, const struct sandbox_result *s)
+static int failed(const struct build_job *j)
 {
 	_cleanup_buf_ struct buf log = {0};
 	_cleanup_free_ char *line = NULL, *shown = NULL;
@@ -85,8 +85,8 @@ static int failed(struct build_job *j, const struct sandbox_result *s)
 	(void)fs_read(j->log, 0, &log);
 	line = last_line(buf_str(&log));
 	shown = term_safe(line);
-	return err_set(strcasestr(line, "no space left on device") ? -ENOSPC : -EIO, "cannot check out '%.12s': %s", j->q->commit,
-		       *shown ? shown : s->status ? "git failed" : "git gave no reason");
+	return err_set(build_disk_full(j) ? -ENOSPC : -EIO, "cannot check out '%.12s': %s", j->q->commit,
+		       *shown ? shown : "git gave no reason");
 }
 
 int worktree_checkout(struct build_job *j, struct sandbox_result *ret)
@@ -110,7 +110,7 @@ int worktree_checkout(struct build_job *j, struct sandbox_result *ret)
 	(void)box_folder_remove(j->index);
 	if (r < 0 || ret->stop)
 		return r;
-	return start && ret->status == COPY_FAILED ? start_drop(j) : failed(j, ret);
+	return start && ret->status == COPY_FAILED ? start_drop(j) : failed(j);
 }
 
 int worktree_lock(const struct build_job *j)

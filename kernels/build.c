@@ -116,9 +116,12 @@ static void job_folders(struct build_job *j)
 int build_write(const char *path, const void *data, size_t n)
 {
 	_cleanup_free_ char *tmp = xasprintf("%s.tmp", path);
-	int fd = (unlink(tmp), open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644)), r = 0;
-	FILE *f = fd < 0 ? NULL : fdopen(fd, "w");
+	int fd, r = 0;
+	FILE *f;
 
+	unlink(tmp);
+	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
+	f = fd < 0 ? NULL : fdopen(fd, "w");
 	if (!f)
 		return err_set(-errno, "cannot write '%s': %s", tmp, strerror(errno));
 	if (fwrite(data, 1, n, f) != n)
@@ -155,16 +158,9 @@ int build_log_pack(const struct build_job *j, struct build_result *ret)
 	return 0;
 }
 
-static const char *why_stopped(enum box_stop s, char **ret)
+bool build_disk_full(const struct build_job *j)
 {
-	*ret = xasprintf("the build %s", box_stop_words(s));
-	return *ret;
-}
-
-/* Words of a log prove nothing: whoever wrote it may want to be tried again for ever. */
-static bool disk_really_full(const struct build_job *j)
-{
-	int64_t left = fs_free_bytes(j->q->cache_dir);
+	int64_t left = build_room(j->q->state_dir, j->q->cache_dir);
 
 	return left >= 0 && left < 2 * BUILD_RESERVE;
 }
@@ -178,7 +174,7 @@ int build_broken(struct build_job *j, const struct sandbox_result *s, struct bui
 	if (r < 0)
 		return r;
 	if (s->stop) {
-		why_stopped(s->stop, &ret->error);
+		ret->error = xasprintf("the build %s", box_stop_words(s->stop));
 		infra = true;
 		ret->limit = !s->ours;
 	} else if (s->status == 137 || strstr(buf_str(&log), "Killed signal terminated program")) {
@@ -186,8 +182,8 @@ int build_broken(struct build_job *j, const struct sandbox_result *s, struct bui
 		ret->limit = infra = true;
 	} else {
 		ret->error = build_first_error(buf_str(&log), j->q->kind == BUILD_KERNEL, &infra);
-		if (infra && strstr(ret->error, "No space left on device"))
-			infra = disk_really_full(j);
+		/* words of a log prove nothing: whoever wrote it may want to be tried again for ever */
+		infra = infra && (build_disk_full(j) || build_tool_missing());
 		if (!*ret->error) {
 			free(ret->error);
 			ret->error = xasprintf("the build ended with status %d and said nothing", s->status);
@@ -219,10 +215,10 @@ static int enough_space(const struct build_job *j, struct build_result *ret)
 	return 1;
 }
 
-/* Our own trouble on the way: a full disk is a state, the rest a plain error. */
+/* Our own trouble on the way: what goes by itself or by making room is a state, the rest a plain error. */
 static int as_state(int r, struct build_result *ret)
 {
-	if (r != -ENOSPC && r != -EDQUOT)
+	if (r != -ENOSPC && r != -EDQUOT && r != -ESTALE)
 		return r;
 	ret->state = "infra";
 	free(ret->error);

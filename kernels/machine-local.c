@@ -128,7 +128,8 @@ static int run_trusted(const struct boot_request *q, const char *result, const c
 
 #define BOX_RESULT BOX "/result"
 #define LOG_BYTES (8ll << 20)
-#define RESULT_BYTES (64ll << 20)        /* what parsers read is far less */
+#define RESULT_BYTES (64ll << 20)       /* what parsers read is far less */
+#define WORK_BYTES (1ll << 30)          /* it may write more than it keeps */
 #define BOX_ARTEFACT BOX "/artefact"
 #define BOX_SCRIPT BOX "/job.sh"
 
@@ -163,7 +164,7 @@ static int run_boxed(const struct boot_request *q, const char *dir, const char *
 	_cleanup_strv_ struct strv env = {0};
 	const struct box_mount mounts[] = {{work, BOX_RESULT, true}, {script, BOX_SCRIPT, false}, {q->image, BOX_ARTEFACT, false}};
 	struct box b = {.script = "exec /bin/sh " BOX_SCRIPT, .mount = mounts, .n_mounts = q->image ? 3 : 2, .cwd = BOX_RESULT,
-			.log_path = log, .what = "the run", .cancel = q->cancel, .limits = {.seconds = q->script_timeout_s, .output = LOG_BYTES}};
+			.log_path = log, .what = "the run", .cancel = q->cancel, .limits = {.seconds = q->script_timeout_s, .output = LOG_BYTES, .disk = WORK_BYTES}};
 	struct box_export x = {.folder = work, .to_dir = result, .all = true, .max_bytes = RESULT_BYTES, .max_file = RESULT_BYTES / 2,
 			       .max_files = 1000, .cancel = q->cancel};
 	struct box_result res = {0};
