@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What boxes write. A folder of theirs lies in a folder of ours, so its own name cannot be swapped; below it nothing has a
- * meaning to the host. tar reads there, in a box that can read only that; libarchive takes its stream on the outside, and what
- * that says is written by descriptors into a fresh folder of ours.
+ * What boxes write. A folder of theirs lies in a folder of ours, so its own name cannot be swapped; below it nothing
+ * has a meaning to the host. tar reads there, in a box that can read only that; libarchive takes its stream on the
+ * outside, and what that says is written by descriptors into a fresh folder of ours.
  */
 #include "kernels/box-priv.h"
 #include "lib/fs.h"
@@ -49,7 +49,7 @@ int box_folder_remove(const char *path)
 		return errno == ENOENT ? 0 : err_set(-errno, "cannot look at '%s': %s", path, strerror(errno));
 	if (fs_rm_rf(path) == 0)
 		return 0;
-	/* too deep for us, or not ours to remove: rm has no such bounds, and the owner of all is not stopped by modes */
+	/* too deep for us, or not ours to remove: rm has no such bounds, and modes do not stop the owner of all */
 	return box_as_owner(ARGV("rm", "-rf", "--one-file-system", "--", path), NULL);
 }
 
@@ -123,7 +123,8 @@ static la_ssize_t more(struct archive *a, void *arg, const void **ret)
 static int blame(struct taking *t, const char *name, const char *fmt, ...) _printf_(3, 4);
 static int blame(struct taking *t, const char *name, const char *fmt, ...)
 {
-	_cleanup_free_ char *safe = term_safe(startswith(name, "./") ? name + 2 : name), *cut = xstrndup(safe, 120), *words = NULL;
+	_cleanup_free_ char *safe = term_safe(startswith(name, "./") ? name + 2 : name), *cut = xstrndup(safe, 120),
+			    *words = NULL;
 	va_list ap;
 
 	va_start(ap, fmt);
@@ -153,9 +154,9 @@ static bool path_plain(const char *p)
 }
 
 /*
- * Does a link in the folder 'depth' below the top stay below the top, by its words alone? ".." counts only before any name: a
- * name may be a link itself, and then ".." behind it leads from wherever that leads. Folders on the way to the link are real ones
- * (open_parent()), so by induction no chain of such links leaves the top.
+ * Does a link in the folder 'depth' below the top stay below the top, by its words alone? ".." counts only before any
+ * name: a name may be a link itself, and then ".." behind it leads from wherever that leads. Folders on the way to the
+ * link are real ones (open_parent()), so by induction no chain of such links leaves the top.
  */
 static bool link_stays(const char *target, int depth)
 {
@@ -226,7 +227,8 @@ static int take_data(struct archive *a, int fd, int64_t size, const char *name)
 
 	while ((r = archive_read_data_block(a, &p, &n, &at)) == ARCHIVE_OK) {
 		if (at < 0 || at + (int64_t)n > size)
-			return err_set(-EIO, "cannot take '%s' out of a box: it says %" PRId64 " bytes and is longer", name, size);
+			return err_set(-EIO, "cannot take '%s' out of a box: it says %" PRId64 " bytes and is longer",
+				       name, size);
 		for (size_t off = 0; off < n;) {
 			ssize_t k = pwrite(fd, (const char *)p + off, n - off, at + off);
 
@@ -288,7 +290,8 @@ static int take_entry(struct taking *t, struct archive *a, struct archive_entry 
 		return 0;
 	if (!path_plain(name))
 		return t->x->all ? 0 : blame(t, path, "has a name that is not taken");
-	if (archive_entry_hardlink(e) || !(type == AE_IFREG || (t->x->folders_too && (type == AE_IFDIR || type == AE_IFLNK))))
+	if (archive_entry_hardlink(e) ||
+	    !(type == AE_IFREG || (t->x->folders_too && (type == AE_IFDIR || type == AE_IFLNK))))
 		return blame(t, path, t->x->folders_too ? "is neither a file nor a folder" : "is no file");
 	if (type == AE_IFLNK && (!link || !link_stays(link, depth_of(name)) || strlen(link) >= PATH_MAX))
 		return blame(t, path, "leads out of the build's folder");
@@ -298,7 +301,8 @@ static int take_entry(struct taking *t, struct archive *a, struct archive_entry 
 		return err_set(parent, "cannot make the folder of '%s': %s", name, strerror(-parent));
 	if (type == AE_IFREG)
 		return take_file(t, a, e, parent, last);
-	if ((type == AE_IFDIR ? mkdirat(parent, last, 0755) : symlinkat(link, parent, last)) < 0 && !(type == AE_IFDIR && errno == EEXIST))
+	if ((type == AE_IFDIR ? mkdirat(parent, last, 0755) : symlinkat(link, parent, last)) < 0 &&
+	    !(type == AE_IFDIR && errno == EEXIST))
 		return err_set(-errno, "cannot make '%s': %s", name, strerror(errno));
 	return 0;
 }
@@ -317,8 +321,9 @@ static int take(void *arg, int fd)
 		r = err_set(-EIO, "cannot read from a box: %s", archive_error_string(a));
 	while (r == 0 && (s = archive_read_next_header(a, &e)) != ARCHIVE_EOF) {
 		if (s < ARCHIVE_WARN)
-			r = t->x->cancel && *t->x->cancel ? err_set(-ECANCELED, "stopped while files were taken out of a box")
-							  : err_set(-EIO, "cannot read from a box: %s", archive_error_string(a));
+			r = t->x->cancel && *t->x->cancel
+				    ? err_set(-ECANCELED, "stopped while files were taken out of a box")
+				    : err_set(-EIO, "cannot read from a box: %s", archive_error_string(a));
 		else
 			r = take_entry(t, a, e);
 	}
@@ -326,11 +331,12 @@ static int take(void *arg, int fd)
 	return r == -EBADMSG ? err_set(r, "%s", t->why) : r;
 }
 
-/* The words for tar: a file that is a link is followed (inside the box, where it can lead to nothing secret), a folder's links
- * are taken as they are. */
+/* The words for tar: a file that is a link is followed (inside the box, where it can lead to nothing secret), a
+ * folder's links are taken as they are. */
 static void export_script(const struct box_export *x, struct buf *s)
 {
-	static const char tar[] = "tar --format=gnu --hard-dereference --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 ";
+	static const char tar[] =
+		"tar --format=gnu --hard-dereference --sort=name --owner=0 --group=0 --numeric-owner --mtime=@0 ";
 
 	buf_adds(s, "exec 2>/dev/null; cd " HERE " || exit 1\n");
 	if (x->all) {
@@ -345,8 +351,8 @@ static void export_script(const struct box_export *x, struct buf *s)
 		buf_add_shell(s, p);
 	}
 	buf_addf(s, "\n[ -L \"$1\" ] || [ ! -d \"$1\" ] || h=\n"
-		    "i=%d; for f; do\n"
-		    "	if [ -e \"$f\" ]; then case $(realpath \"$f\") in \"$(realpath .)\"/*) ;; *) exit $i ;; esac; fi\n"
+		    "here=$(realpath .) i=%d; for f; do\n"
+		    "	if [ -e \"$f\" ]; then case $(realpath \"$f\") in \"$here\"/*) ;; *) exit $i ;; esac; fi\n"
 		    "	i=$((i + 1))\ndone\n"
 		    "exec %s$h -cf - -- \"$@\"", LEADS_OUT, tar);
 }
@@ -358,15 +364,18 @@ int box_export(const struct box_export *x, char **ret_why)
 	_cleanup_free_ bool *seen = xcalloc(x->n + 1, sizeof(*seen));
 	_cleanup_free_ char *why = NULL;
 	struct box_mount m = {x->folder, HERE, false};
+	struct box b = {.mount = &m, .n_mounts = 1, .what = "taking files out of a box", .take = take,
+			.limits = {.seconds = EXPORT_S}, .cancel = x->cancel};
 	struct taking t = {.x = x, .dir = -1, .seen = seen, .deadline = mono_usec() + (usec_t)(EXPORT_S * 1e6)};
 	int r = fs_mkdir_p(x->to_dir);
 
 	if (r == 0 && (t.dir = open(x->to_dir, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC)) < 0)
 		r = err_set(-errno, "cannot open folder '%s': %s", x->to_dir, strerror(errno));
 	export_script(x, &script);
+	b.script = script.s;
+	b.take_arg = &t;
 	if (r == 0)
-		r = box_run(&(struct box){.script = script.s, .mount = &m, .n_mounts = 1, .what = "taking files out of a box",
-					  .take = take, .take_arg = &t, .cancel = x->cancel, .limits = {.seconds = EXPORT_S}}, &res);
+		r = box_run(&b, &res);
 	for (size_t i = 0; r == 0 && !x->all && i < x->n; i++)
 		if (res.status == LEADS_OUT + (int)i)
 			r = blame(&t, x->file[i].from, "leads out of the build's folder");

@@ -115,7 +115,8 @@ static char *own_group(const char *controller)
 		char *mark = strstr(l, v1 ? v1 : "0::");
 
 		if (mark && (v1 || mark == l))
-			path = v1 ? xasprintf("/sys/fs/cgroup/%s%s", controller, mark + strlen(v1)) : xasprintf("/sys/fs/cgroup%s", mark + 3);
+			path = v1 ? xasprintf("/sys/fs/cgroup/%s%s", controller, mark + strlen(v1))
+				  : xasprintf("/sys/fs/cgroup%s", mark + 3);
 	}
 	if (path && !fs_is_dir(path)) {
 		free(path);
@@ -148,8 +149,8 @@ static void drop_stale(const char *own)
 		}
 }
 
-/* v2: controllers are handed down only by a group without processes, so we all move one down first. A folder name of ours, so
- * that a second call finds us there. */
+/* v2: controllers are handed down only by a group without processes, so we all move one down first. A folder name of
+ * ours, so that a second call finds us there. */
 static char *delegated_group(void)
 {
 	static const char below[] = "/kperfbot-main";
@@ -166,7 +167,8 @@ static char *delegated_group(void)
 	if (mkdir(main_group, 0755) < 0 && errno != EEXIST)
 		goto none;
 	if (fs_read(procs, 1 << 20, &b) == 0)
-		for (char *save = NULL, *l = strtok_r(b.s ? b.s : (char *)"", "\n", &save); l; l = strtok_r(NULL, "\n", &save))
+		for (char *save = NULL, *l = strtok_r(b.s ? b.s : (char *)"", "\n", &save); l;
+		     l = strtok_r(NULL, "\n", &save))
 			(void)put_line(main_group, "cgroup.procs", l);
 	if (put_line(own, "cgroup.subtree_control", "+pids +memory"))
 		return own;
@@ -210,7 +212,8 @@ static void keep_or_drop(struct watch_groups *g, const char *dir, bool *what, bo
 
 void watch_groups_make(uint64_t memory, struct watch_groups *ret)
 {
-	_cleanup_free_ char *bytes = xasprintf("%" PRIu64, memory), *tasks = xasprintf("%d", BOX_PROCESSES), *v2 = NULL, *both = NULL;
+	_cleanup_free_ char *bytes = xasprintf("%" PRIu64, memory), *tasks = xasprintf("%d", BOX_PROCESSES), *v2 = NULL,
+			    *both = NULL;
 
 	*ret = (struct watch_groups){0};
 	v2 = delegated_group();

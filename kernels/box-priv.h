@@ -9,7 +9,7 @@
 /* The two identities of a box: 0 is us, BOX_ID the builder. */
 int box_ids(struct proc_ids *ret);
 #define BOX_ID "1"
-/* Runs a program of ours with power over what boxes own (as 0 of their namespace); for paths that only we can write to. */
+/* Runs a program of ours with power over what boxes own (as 0 of their namespace), on paths that only we can write. */
 int box_as_owner(const char *const *argv, struct buf *ret_out);
 /* The same whatever its status, ended after so many seconds (-ETIMEDOUT). */
 int box_run_as_owner(const char *const *argv, double timeout_s, struct proc_result *ret);

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A box is made in three steps: a user namespace of two identities (struct proc_ids), bubblewrap in it as the first of them,
- * which can reach our folders and mounts what is to be seen, and setpriv, which hands over to the second for good.
+ * A box is made in three steps: a user namespace of two identities (struct proc_ids), bubblewrap in it as the first of
+ * them, which can reach our folders and mounts what is to be seen, and setpriv, which hands over to the second for
+ * good.
  */
 #include "kernels/box-priv.h"
 #include "lib/fs.h"
@@ -20,6 +21,7 @@
 #define BUILD_USER "kperfbot-build"
 /* Between the ids of containers and the end: what no account and no container manager gives out. */
 #define BUILD_UID 1879050000u
+#define OR_TRUST "say 'sandbox: none' in the configuration and trust every tree"
 #define FILE_MAX (8ull << 30)
 #define TMP_BYTES (1ull << 30)
 #define SHM_BYTES (256ull << 20)
@@ -36,10 +38,12 @@ enum box_mode box_mode(void) { return mode; }
 
 const char *box_stop_words(enum box_stop s)
 {
-	static const char *const words[] = {
-		[BOX_TIME] = "took longer than its time limit", [BOX_MEMORY_USED] = "took more memory than its limit",
-		[BOX_TASKS] = "started more processes than the limit of 1024", [BOX_DISK_USED] = "wrote more to the disk than its limit",
-		[BOX_FILES] = "made more files than its limit", [BOX_LOG] = "wrote more output than its limit"};
+	static const char *const words[] = {[BOX_TIME] = "took longer than its time limit",
+					    [BOX_MEMORY_USED] = "took more memory than its limit",
+					    [BOX_TASKS] = "started more processes than the limit of 1024",
+					    [BOX_DISK_USED] = "wrote more to the disk than its limit",
+					    [BOX_FILES] = "made more files than its limit",
+					    [BOX_LOG] = "wrote more output than its limit"};
 
 	return s < ARRAY_SIZE(words) && words[s] ? words[s] : "";
 }
@@ -77,7 +81,8 @@ static int ids_of_root(struct proc_ids *ret)
 	else
 		*ret = (struct proc_ids){BUILD_UID, BUILD_UID};
 	if (!p && (getpwuid(BUILD_UID) || getgrgid(BUILD_UID)))
-		return err_set(-EPERM, "uid %u, under which builds run, belongs to an account; make a user '" BUILD_USER "' for them",
+		return err_set(-EPERM, "uid %u, under which builds run, belongs to an account; make a user '" BUILD_USER
+			       "' for them",
 			       BUILD_UID);
 	return 0;
 }
@@ -91,10 +96,11 @@ int box_ids(struct proc_ids *ret)
 		return ids_of_root(ret);
 	p = getpwuid(geteuid());
 	uid = last_sub_id("/etc/subuid", p ? p->pw_name : "", geteuid());
-	gid = last_sub_id("/etc/subgid", p ? p->pw_name : "", geteuid()); /* by the user's name and id, as newgidmap does */
+	/* by the user's name and id, too: so does newgidmap */
+	gid = last_sub_id("/etc/subgid", p ? p->pw_name : "", geteuid());
 	if (!uid || !gid)
-		return err_set(-EPERM, "builds need a uid of their own, and this user has no subordinate ids: as root, 'usermod --add-subuids "
-			       "200000-265535 --add-subgids 200000-265535 %s', or say 'sandbox: none' in the configuration and trust every tree",
+		return err_set(-EPERM, "builds need a uid of their own, and this user has no subordinate ids: as root, "
+			       "'usermod --add-subuids 200000-265535 --add-subgids 200000-265535 %s', or " OR_TRUST,
 			       p ? p->pw_name : "USER");
 	*ret = (struct proc_ids){uid, gid};
 	return 0;
@@ -109,7 +115,8 @@ int box_whose(char **ret)
 	if (r < 0)
 		return r;
 	p = getpwuid(ids.uid);
-	*ret = xasprintf("uid %u (%s)", ids.uid, p ? p->pw_name : geteuid() == 0 ? "without account" : "a subordinate id of this user");
+	*ret = xasprintf("uid %u (%s)", ids.uid, p ? p->pw_name : geteuid() ? "a subordinate id of this user" :
+			 "without account");
 	return 0;
 }
 
@@ -130,8 +137,9 @@ static void mask(struct strv *a, const char *path)
 static void system_folders(struct strv *a)
 {
 	static const char *const tops[] = {"bin", "sbin", "lib", "lib32", "lib64", "libx32"};
-	static const char *const etc[] = {"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/protocols",
-					  "/etc/services", "/etc/mime.types", "/etc/perl", "/etc/python3", "/etc/java", "/etc/ssl/certs"};
+	static const char *const etc[] = {
+		"/etc/alternatives", "/etc/ld.so.cache", "/etc/ld.so.conf", "/etc/ld.so.conf.d", "/etc/protocols",
+		"/etc/services", "/etc/mime.types", "/etc/perl", "/etc/python3", "/etc/java", "/etc/ssl/certs"};
 	static const char *const folders[] = {"/etc", "/etc/ssl", "/sys", "/sys/devices", "/var"};
 	static const char *const made[] = {"passwd", "group", "hosts", "nsswitch.conf"};
 
@@ -162,28 +170,33 @@ static void system_folders(struct strv *a)
 
 static void box_args(const struct box *b, struct strv *a)
 {
-	static const char *const hidden[] = {"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kmsg", "/proc/timer_list",
-					     "/proc/latency_stats", "/proc/sysrq-trigger", "/proc/acpi", "/proc/scsi", "/proc/fs"};
+	static const char *const hidden[] = {
+		"/proc/kcore", "/proc/keys", "/proc/key-users", "/proc/kmsg", "/proc/timer_list", "/proc/latency_stats",
+		"/proc/sysrq-trigger", "/proc/acpi", "/proc/scsi", "/proc/fs"};
 	_cleanup_free_ char *tmp = xasprintf("%llu", TMP_BYTES), *shm = xasprintf("%llu", SHM_BYTES),
 			    *fd = xasprintf("%d", PROC_PASSED_FD);
 
-	strv_addv(a, ARGV("bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid", "--unshare-net",
-			  "--unshare-uts", "--unshare-cgroup-try", "--hostname", "kperfbot", "--cap-drop", "ALL", "--cap-add", "CAP_SETUID",
-			  "--cap-add", "CAP_SETGID", "--cap-add", "CAP_SETPCAP"));
+	strv_addv(a, ARGV("bwrap", "--die-with-parent", "--new-session", "--unshare-ipc", "--unshare-pid",
+			  "--unshare-net", "--unshare-uts", "--unshare-cgroup-try", "--hostname", "kperfbot",
+			  "--cap-drop", "ALL", "--cap-add", "CAP_SETUID", "--cap-add", "CAP_SETGID", "--cap-add",
+			  "CAP_SETPCAP"));
 	system_folders(a);
-	strv_addv(a, ARGV("--dev", "/dev", "--proc", "/proc", "--ro-bind-try", "/sys/devices/system", "/sys/devices/system"));
+	strv_addv(a, ARGV("--dev", "/dev", "--proc", "/proc", "--ro-bind-try", "/sys/devices/system",
+			  "/sys/devices/system"));
 	strv_addv(a, ARGV("--ro-bind", "/proc/sys", "/proc/sys"));
 	for (size_t i = 0; i < ARRAY_SIZE(hidden); i++)
 		mask(a, hidden[i]);
-	strv_addv(a, ARGV("--perms", "1777", "--size", tmp, "--tmpfs", "/tmp", "--perms", "1777", "--size", shm, "--tmpfs", "/dev/shm",
-			  "--symlink", "../tmp", "/var/tmp", "--perms", "0755", "--dir", BOX));
+	strv_addv(a, ARGV("--perms", "1777", "--size", tmp, "--tmpfs", "/tmp", "--perms", "1777", "--size", shm,
+			  "--tmpfs", "/dev/shm", "--symlink", "../tmp", "/var/tmp", "--perms", "0755", "--dir", BOX));
 	for (size_t i = 0; i < b->n_mounts; i++)
 		strv_addv(a, ARGV(b->mount[i].writable ? "--bind" : "--ro-bind", b->mount[i].host, b->mount[i].inside));
-	strv_addv(a, ARGV("--remount-ro", "/", "--chdir", b->cwd ? b->cwd : "/tmp", "--seccomp", fd, "--", "setpriv", "--reuid", BOX_ID,
-			  "--regid", BOX_ID, "--clear-groups", "--inh-caps=-all", "--bounding-set=-all", "--"));
+	strv_addv(a, ARGV("--remount-ro", "/", "--chdir", b->cwd ? b->cwd : "/tmp", "--seccomp", fd, "--", "setpriv",
+			  "--reuid", BOX_ID, "--regid", BOX_ID, "--clear-groups", "--inh-caps=-all",
+			  "--bounding-set=-all", "--"));
 }
 
-/* "sandbox: none": the same script with our rights. Mounts are where they are on the host, so BOX has to be made of links. */
+/* "sandbox: none": the same script with our rights. Mounts are where they are on the host, so BOX has to be made of
+ * links. */
 static int plain_folder(const struct box *b, char **ret)
 {
 	char dir[] = "/tmp/kperfbot-box-XXXXXX";
@@ -311,7 +324,8 @@ static enum box_stop over_quota(struct watched *w)
 	w->usage_at = now + USAGE_EVERY;
 	w->free_then = left;
 	w->inodes_then = inodes;
-	if (usage_of_all(w->b, &bytes, &files) < 0) { /* a slow disk, or so many that nobody can count them: what is gone tells */
+	/* a slow disk, or so many that nobody can count them: then what is gone tells */
+	if (usage_of_all(w->b, &bytes, &files) < 0) {
 		bytes = w->free_first - left;
 		files = w->inodes_first - inodes;
 	}
@@ -419,7 +433,8 @@ static void watched_init(struct watched *w, const struct box *b)
 	const struct box_limits *l = &b->limits;
 
 	*w = (struct watched){.b = b, .memory = memory_limit(l), .disk = l->disk ? l->disk : BOX_DISK,
-			      .log = -1, .inodes = l->inodes ? l->inodes : BOX_INODES, .output = l->output ? l->output : BOX_OUTPUT,
+			      .inodes = l->inodes ? l->inodes : BOX_INODES,
+			      .output = l->output ? l->output : BOX_OUTPUT, .log = -1,
 			      .isolated = mode == BOX_ISOLATED};
 	if (l->seconds > 0)
 		w->deadline = mono_usec() + (usec_t)(l->seconds * 1e6);
@@ -431,11 +446,13 @@ static void watched_init(struct watched *w, const struct box *b)
 	watch_groups_make(w->memory, &w->groups);
 }
 
-static int start(struct watched *w, const char *const *argv, const char *const *env, int filter, const char *out_path, pid_t *ret)
+static int start(struct watched *w, const struct strv *argv, const struct strv *env, int filter, const char *out_path,
+		 pid_t *ret)
 {
 	const struct box *b = w->b;
 	struct proc_ids ids;
-	struct proc_spec s = {.argv = argv, .env_clear = true, .env_add = env, .out_path = out_path, .limit_fsize = FILE_MAX,
+	struct proc_spec s = {.argv = (const char *const *)argv->v, .env_clear = true,
+			      .env_add = (const char *const *)env->v, .out_path = out_path, .limit_fsize = FILE_MAX,
 			      .no_core = true, .groups = (const char *const *)w->groups.dirs.v, .pass_fd = filter};
 	int r = w->isolated ? box_ids(&ids) : 0;
 
@@ -451,9 +468,9 @@ static int run_in(struct watched *w, const char *plain, int filter, struct box_r
 {
 	const struct box *b = w->b;
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
-	_cleanup_free_ char *script = plain ? placed(b->script, plain) : xstrdup(b->script), *nice = xasprintf("%d", b->nice),
-			    *tasks = xasprintf("--nproc=%d", 2 * BOX_PROCESSES), *out_path = NULL,
-			    *cwd = plain && b->cwd ? placed(b->cwd, plain) : NULL;
+	_cleanup_free_ char *script = plain ? placed(b->script, plain) : xstrdup(b->script),
+			    *nice = xasprintf("%d", b->nice), *tasks = xasprintf("--nproc=%d", 2 * BOX_PROCESSES),
+			    *out_path = NULL, *cwd = plain && b->cwd ? placed(b->cwd, plain) : NULL;
 	int fd[2], r;
 	pid_t pid;
 
@@ -477,7 +494,7 @@ static int run_in(struct watched *w, const char *plain, int filter, struct box_r
 	if (!w->groups.processes && !plain)
 		strv_addv(&argv, ARGV("prlimit", tasks));
 	strv_addv(&argv, ARGV("sh", "-c", script));
-	r = start(w, (const char *const *)argv.v, (const char *const *)env.v, filter, out_path, &pid);
+	r = start(w, &argv, &env, filter, out_path, &pid);
 	close(fd[1]);
 	if (r == 0 && b->take) {
 		_cleanup_free_ char *why = NULL;
@@ -510,7 +527,8 @@ static int run_unchecked(const struct box *b, struct box_result *ret)
 	int r;
 
 	watched_init(&w, b);
-	if (b->log_path && (w.log = open(b->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644)) < 0)
+	if (b->log_path &&
+	    (w.log = open(b->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644)) < 0)
 		r = err_set(-errno, "cannot write '%s': %s", b->log_path, strerror(errno));
 	else if (w.isolated)
 		r = filter = box_filter();
@@ -569,7 +587,11 @@ int box_as_owner(const char *const *argv, struct buf *ret_out)
 static int try_box(void)
 {
 	static const struct { const char *program, *package; } need[] = {
-		{"bwrap", "bubblewrap"}, {"setpriv", "util-linux"}, {"tar", "tar"}, {"newuidmap", "uidmap"}, {"newgidmap", "uidmap"}};
+		{"bwrap", "bubblewrap"}, {"setpriv", "util-linux"}, {"tar", "tar"}, {"newuidmap", "uidmap"},
+		{"newgidmap", "uidmap"}};
+	static const char ask[] =
+		"exec 2>&1; id -u; wc -l </proc/self/uid_map; unshare -U true 2>/dev/null && echo nested\n"
+		"sh -c ': >/proc/sys/kernel/core_pattern' 2>/dev/null && echo core_pattern; true\n";
 	struct box_result res = {0};
 	_cleanup_buf_ struct buf out = {0};
 	struct proc_ids ids;
@@ -577,22 +599,22 @@ static int try_box(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(need); i++)
 		if (!proc_have(need[i].program) && (geteuid() != 0 || !startswith(need[i].program, "new")))
-			return err_set(-ENOENT, "builds cannot be isolated: '%s' is missing; install the package '%s', or say 'sandbox: none' in the "
-				       "configuration and trust every tree", need[i].program, need[i].package);
+			return err_set(-ENOENT, "builds cannot be isolated: '%s' is missing; install the package '%s', "
+				       "or " OR_TRUST, need[i].program, need[i].package);
 	r = box_ids(&ids);
 	if (r < 0)
 		return r;
 	/* what the rest relies on, asked of the box itself */
 	r = run_unchecked(&(struct box){.what = "the box", .limits = {.seconds = 30, .output = 65536}, .out = &out,
-					.script = "exec 2>&1; id -u; cat /proc/self/uid_map | wc -l; unshare -U true 2>/dev/null && echo nested; "
-						  "sh -c ': >/proc/sys/kernel/core_pattern' 2>/dev/null && echo core_pattern; true"}, &res);
+					.script = ask}, &res);
 	if (r < 0)
 		return err_prefix(r, "builds cannot be isolated");
 	if (res.status || res.stop || !streq(buf_str(&out), "1\n2\n")) {
 		_cleanup_free_ char *line = last_line(buf_str(&out)), *safe = term_safe(line);
 
-		return err_set(-EPERM, "builds cannot be isolated here (status %d: %s): bubblewrap needs user namespaces, which this system or "
-			       "container forbids; allow them, or say 'sandbox: none' in the configuration and trust every tree", res.status, safe);
+		return err_set(-EPERM, "builds cannot be isolated here (status %d: %s): bubblewrap needs user "
+			       "namespaces, which this system or container forbids; allow them, or " OR_TRUST,
+			       res.status, safe);
 	}
 	return 0;
 }

@@ -3,14 +3,14 @@
  * box.h - the one place where foreign code runs, and the one way to what it left.
  *
  * A box is a process tree under a uid that owns nothing else (box_whose()), in namespaces of its own: no
- * network, no other processes, and of the file system only what is listed: /usr, a few files of /etc, and the folders that
- * the caller mounts. /proc/sys is read-only, nothing is setuid, no further user namespace can be made, a seccomp filter
- * takes away what no build needs, and limits hold for the whole of it: memory (with what it writes to /tmp), processes,
- * disk, files, output and time. When box_run() comes back nothing in it runs any more.
+ * network, no other processes, and of the file system only what is listed: /usr, a few files of /etc, and the folders
+ * that the caller mounts. /proc/sys is read-only, nothing is setuid, no further user namespace can be made, a seccomp
+ * filter takes away what no build needs, and limits hold for the whole of it: memory (with what it writes to /tmp),
+ * processes, disk, files, output and time. When box_run() comes back nothing in it runs any more.
  *
- * What the box may write belongs to its uid. The host never opens, copies, hashes or removes anything there by its path:
- * folders come and go by box_folder_make() and box_folder_remove(), content leaves by box_export(), which reads inside a box
- * and takes in a stream on the outside. docs/SECURITY.md has the whole picture.
+ * What the box may write belongs to its uid. The host never opens, copies, hashes or removes anything there by its
+ * path: folders come and go by box_folder_make() and box_folder_remove(), content leaves by box_export(), which reads
+ * inside a box and takes in a stream on the outside. docs/SECURITY.md has the whole picture.
  */
 #ifndef KPB_KERNELS_BOX_H
 #define KPB_KERNELS_BOX_H
@@ -32,8 +32,8 @@ int box_whose(char **ret);
 struct box_mount { const char *host, *inside; bool writable; };
 
 struct box_limits {
-	uint64_t memory;        /* bytes, all processes and their /tmp together; 0: BOX_MEMORY or 3/4 of what the machine has */
-	int64_t disk, inodes;   /* what the writable mounts may hold, with what was there before; 0: BOX_DISK, BOX_INODES */
+	uint64_t memory;        /* bytes, with /tmp; 0: BOX_MEMORY, or 3/4 of what the machine has */
+	int64_t disk, inodes;   /* what the writable mounts may hold in all; 0: BOX_DISK, BOX_INODES */
 	int64_t output;         /* bytes of the log; 0: BOX_OUTPUT */
 	double seconds;         /* 0: none */
 };
@@ -77,8 +77,8 @@ int box_run(const struct box *b, struct box_result *ret);
 
 /* Makes an empty folder that a box may write to, in a folder of ours that others cannot look into. */
 int box_folder_make(const char *path);
-/* Removes a folder, or whatever a box made of it: 40 nested folders of 200 characters, modes of 0, anything. 0 where there
- * is none. It never leaves path. */
+/* Removes a folder, or whatever a box made of it: 40 nested folders of 200 characters, modes of 0, anything. 0 where
+ * there is none. It never leaves path. */
 int box_folder_remove(const char *path);
 /* Bytes and files below; -errno. */
 int box_folder_usage(const char *path, int64_t *ret_bytes, int64_t *ret_files);
@@ -90,15 +90,15 @@ struct box_export {
 	size_t n;
 	const char *to_dir;             /* ours; it is made */
 	bool folders_too;               /* from may be a folder: with all in it, links that stay in it kept */
-	bool all;                       /* file is not looked at: all files of the folder itself, and nothing else of it */
+	bool all;                       /* instead of file: all files of the folder itself, nothing below it */
 	int64_t max_file, max_bytes;    /* 0: 2 GiB, 4 GiB */
 	int64_t max_files;              /* 0: 100,000 */
 	volatile const int *cancel;
 };
 /*
- * Copies out of a box's folder. Modes become 0644, or 0755 where the owner may execute; no other property comes along. Returns
- * 0, or -EBADMSG and *ret_why (new string: "'prog' was not made", "... is neither a file nor a folder", "... is larger than
- * 2048 MiB"): the box's fault, to_dir is removed then; other errors are ours.
+ * Copies out of a box's folder. Modes become 0644, or 0755 where the owner may execute; no other property comes along.
+ * Returns 0, or -EBADMSG and *ret_why (new string: "'prog' was not made", "... is neither a file nor a folder", "... is
+ * larger than 2048 MiB"): the box's fault, to_dir is removed then; other errors are ours.
  */
 int box_export(const struct box_export *x, char **ret_why);
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Finished builds: cache_dir/builds/<files>-<config>-<toolchain>-<recipe>/ with the image, meta.json and what else is worth
- * keeping; -<tree>-<commit> behind it where it went on from that commit's output (build-start.c): such a build is
- * taken for descendants of that commit in that tree only. Files of builds are ours alone; no box can write here. A folder appears by one rename, so there is a whole one or none. Broken builds are kept too (they stay
- * broken), those that failed through our fault never.
+ * Finished builds: cache_dir/builds/<files>-<config>-<toolchain>-<recipe>/ with the image, meta.json and what else is
+ * worth keeping; -<tree>-<commit> behind it where it went on from that commit's output (build-start.c): such a build is
+ * taken for descendants of that commit in that tree only. Files of builds are ours alone; no box can write here. A
+ * folder appears by one rename, so there is a whole one or none. Broken builds are kept too (they stay broken), those
+ * that failed through our fault never.
  */
 #include "kernels/build-priv.h"
 #include "kernels/tree.h"
@@ -90,11 +91,13 @@ void build_key_of(struct build_job *j, const char *tree_oid)
 	}
 	sha256_hex(j->toolchain, strlen(j->toolchain), tools);
 	free(j->key);
-	j->key = xasprintf("%s-%.16s-%.12s-" RECIPE "%s", j->tree_oid, j->fragment_hash, tools, box_mode() == BOX_NONE ? "n" : "");
+	j->key = xasprintf("%s-%.16s-%.12s-" RECIPE "%s", j->tree_oid, j->fragment_hash, tools,
+			   box_mode() == BOX_NONE ? "n" : "");
 	if (j->start_commit) {
 		_cleanup_free_ char *base = j->key;
 
-		j->key = xasprintf("%s-%s-%s", base, j->q->tree, j->start_commit); /* whole: half an id can be made twice */
+		j->key = xasprintf("%s-%s-%s", base, j->q->tree,
+				   j->start_commit); /* whole: half an id can be made twice */
 	}
 }
 
@@ -148,7 +151,8 @@ static char **meta_text(struct build_result *r, size_t i) { return (char **)((ch
 
 static int meta_write(const struct build_job *j, const char *dir, struct build_result *r, const char *image)
 {
-	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir), *image_path = image ? xasprintf("%s/%s", dir, image) : NULL;
+	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir),
+			    *image_path = image ? xasprintf("%s/%s", dir, image) : NULL;
 	struct json_object *o = json_object_new_object();
 	_cleanup_free_ char *text = NULL;
 	int e;
@@ -228,7 +232,8 @@ static bool from_ancestor(const struct build_job *j, const char *dir, const char
 		return false;
 	tree = member(o, "tree");
 	from = member(o, "from");
-	yes = streq(tree, j->q->tree) && from && (streq(from, commit) || tree_is_ancestor(j->q->git_dir, from, commit) == 1);
+	yes = streq(tree, j->q->tree) && from &&
+	      (streq(from, commit) || tree_is_ancestor(j->q->git_dir, from, commit) == 1);
 	json_object_put(o);
 	return yes;
 }
@@ -253,7 +258,8 @@ static int get_from(const char *dir, struct build_result *ret)
 int build_cache_get(const struct build_job *j, const char *commit, const struct strv *names, struct build_result *ret)
 {
 	size_t n = key_base(j->key);
-	_cleanup_free_ char *builds = builds_dir(j->q), *base = xstrndup(j->key, n), *dir = xasprintf("%s/%s", builds, base);
+	_cleanup_free_ char *builds = builds_dir(j->q), *base = xstrndup(j->key, n),
+			    *dir = xasprintf("%s/%s", builds, base);
 	_cleanup_strv_ struct strv own = {0};
 
 	if (fs_is_dir(dir))
@@ -299,7 +305,8 @@ static int64_t objects_bytes(const char *dir)
 {
 	_cleanup_free_ char *path = xasprintf("%s/start.json", dir);
 	_cleanup_buf_ struct buf b = {0};
-	struct json_object *o = fs_exists(path) && fs_read(path, 65536, &b) == 0 ? json_tokener_parse(buf_str(&b)) : NULL;
+	struct json_object *o =
+		fs_exists(path) && fs_read(path, 65536, &b) == 0 ? json_tokener_parse(buf_str(&b)) : NULL;
 	int64_t n = o ? number(o, "bytes") : 0;
 
 	json_object_put(o);
@@ -323,7 +330,8 @@ static void list_old(const char *cache_dir, const char *what, bool objects, stru
 		return;
 	*v = xrealloc_array(*v, *n + names.n + 1, sizeof(**v));
 	for (size_t i = 0; i < names.n; i++) {
-		_cleanup_free_ char *dir = xasprintf("%s/%s", top, names.v[i]), *stamp = xasprintf("%s/start.json", dir);
+		_cleanup_free_ char *dir = xasprintf("%s/%s", top, names.v[i]),
+				    *stamp = xasprintf("%s/start.json", dir);
 		struct old x = {.dir = dir, .objects = objects};
 		struct stat st;
 
@@ -336,7 +344,8 @@ static void list_old(const char *cache_dir, const char *what, bool objects, stru
 		}
 		if (objects && stat(stamp, &st) < 0)
 			st.st_mtime = 0;
-		(*v)[(*n)++] = (struct old){TAKE_PTR(dir), st.st_mtime, objects ? objects_bytes(x.dir) : size_of(x.dir), objects};
+		(*v)[(*n)++] = (struct old){TAKE_PTR(dir), st.st_mtime, objects ? objects_bytes(x.dir) : size_of(x.dir),
+					    objects};
 	}
 }
 
@@ -391,7 +400,7 @@ static void drop_worktrees(const char *state_dir, const char *cache_dir, int64_t
 	free_old(v, n);
 }
 
-/* Files of runs (logs, what parsers have read): the values are in the database. Those of a run that is going on stay. */
+/* Files of runs (logs, what parsers have read): values are in the database. Those of a run that is going on stay. */
 static void drop_runs(const char *state_dir, const char *cache_dir, int64_t need)
 {
 	_cleanup_free_ char *top = xasprintf("%s/runs", state_dir);

@@ -25,8 +25,8 @@ static const struct { enum class class; const char *needle, *prefix; } patterns[
 	{C_MAKE, " *** ", ""},
 };
 
-static const char *const tools[] = {"gcc", "cc", "ld", "as", "ar", "make", "flex", "bison", "bc", "perl", "awk", "objcopy",
-				    "strip", "lz4", "cpio", "python3"};
+static const char *const tools[] = {"gcc", "cc",   "ld",  "as",	     "ar",    "make", "flex", "bison",
+				    "bc",  "perl", "awk", "objcopy", "strip", "lz4",  "cpio", "python3"};
 
 /* "sh: 1: flex: not found", "make: gcc: No such file or directory", "bc: command not found": the tool's name. */
 static const char *missing_tool(const char *line)
@@ -34,7 +34,8 @@ static const char *missing_tool(const char *line)
 	if (!strstr(line, "not found") && !strstr(line, "No such file or directory"))
 		return NULL;
 	for (size_t i = 0; i < ARRAY_SIZE(tools); i++) {
-		_cleanup_free_ char *a = xasprintf(": %s: not found", tools[i]), *b = xasprintf("%s: command not found", tools[i]),
+		_cleanup_free_ char *a = xasprintf(": %s: not found", tools[i]),
+				    *b = xasprintf("%s: command not found", tools[i]),
 				    *c = xasprintf("make: %s: No such file or directory", tools[i]);
 		const char *at = strstr(line, b);
 

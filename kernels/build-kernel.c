@@ -34,7 +34,8 @@ static int config_reads(const char *path, void *arg _unused_)
 /* The configuration came along with what we go on from, and nothing that it is made of has changed since. */
 static bool config_is_current(const struct build_job *j)
 {
-	return j->start_commit && tree_diff_commits(j->q->git_dir, j->start_commit, j->q->commit, config_reads, NULL) == 0;
+	return j->start_commit &&
+	       tree_diff_commits(j->q->git_dir, j->start_commit, j->q->commit, config_reads, NULL) == 0;
 }
 
 /* ---- what became of the fragment ---- */
@@ -94,19 +95,24 @@ static void lost_options(const char *fragment, char *config_text, struct buf *wa
 			continue;
 		option = off ? xstrndup(l + 2, strcspn(l + 2, " ")) : xstrndup(l, strcspn(l, "="));
 		got = config_line(&config, option);
-		if (overruled_later(&wanted, i, option) || (off ? !got : streq(got, l)) || (!off && !got && endswith(l, "=n")))
+		if (overruled_later(&wanted, i, option) || (off ? !got : streq(got, l)) ||
+		    (!off && !got && endswith(l, "=n")))
 			continue;
 		safe = term_safe(off ? "" : l + strlen(option) + 1);
-		buf_addf(warnings, "%s: wanted %s, is %s\n", option, off ? "off" : safe, got ? got + strlen(option) + 1 : "off");
+		buf_addf(warnings, "%s: wanted %s, is %s\n", option, off ? "off" : safe,
+			 got ? got + strlen(option) + 1 : "off");
 	}
 }
 
 static int step_in_out(struct build_job *j, const char *script, struct sandbox_result *s)
 {
 	_cleanup_free_ char *fragment = xasprintf("%s/fragment", j->objects);
-	const struct box_mount mounts[] = {{j->src, BOX_SRC, false}, {j->out, BOX_OUT, true}, {fragment, FRAGMENT, false}};
+	const struct box_mount mounts[] = {
+		{j->src, BOX_SRC, false}, {j->out, BOX_OUT, true}, {fragment, FRAGMENT, false}};
+	const struct build_step step = {.script = script, .mount = mounts, .n_mounts = ARRAY_SIZE(mounts),
+					.cwd = BOX_OUT};
 
-	return build_step(j, &(struct build_step){.script = script, .mount = mounts, .n_mounts = ARRAY_SIZE(mounts), .cwd = BOX_OUT}, s);
+	return build_step(j, &step, s);
 }
 
 static int configure(struct build_job *j, struct sandbox_result *s)
@@ -117,9 +123,10 @@ static int configure(struct build_job *j, struct sandbox_result *s)
 static int read_config(struct build_job *j, struct buf *ret, struct sandbox_result *s)
 {
 	const struct box_mount m = {j->out, BOX_OUT, false};
+	const struct build_step step = {.script = "[ -f .config ] && exec cat .config", .mount = &m, .n_mounts = 1,
+					.cwd = BOX_OUT, .out = ret, .max_out = CONFIG_MAX};
 
-	return build_step(j, &(struct build_step){.script = "[ -f .config ] && exec cat .config", .mount = &m, .n_mounts = 1, .cwd = BOX_OUT,
-						  .out = ret, .max_out = CONFIG_MAX}, s);
+	return build_step(j, &step, s);
 }
 
 /* ---- from the config to the image ---- */
@@ -145,16 +152,19 @@ static bool align_by_flag(const struct build_job *j, const char *config)
 
 static char *make_script(int jobs, bool modules, bool debug, bool align)
 {
+	static const char pack[] =
+		"cd \"$OUT\" && rm -rf mods modules.tar && " MAKE " -s INSTALL_MOD_PATH=\"$OUT/mods\""
+		" INSTALL_MOD_STRIP=1 DEPMOD=true modules_install || exit 1\n"
+		"rm -f mods/lib/modules/*/build mods/lib/modules/*/source\n"
+		"tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C mods -cf modules.tar . || exit 1\n"
+		"rm -rf mods\n";
+	/* profile.h finds lines and inlined functions in it */
+	static const char keep_debug[] =
+		"(cd \"$OUT\" && objcopy --only-keep-debug vmlinux vmlinux.debug) || exit 1\n";
 	const char *flag = align ? " KCFLAGS=-falign-functions=64" : "";
 
-	/* profile.h finds lines and inlined functions in vmlinux.debug */
-	return xasprintf(MAKE " -j%d%s bzImage%s || exit 1\n%s%s", jobs, flag, modules ? " modules" : "", !debug ? "" :
-			 "(cd \"$OUT\" && objcopy --only-keep-debug vmlinux vmlinux.debug) || exit 1\n", !modules ? "" :
-			 "cd \"$OUT\" && rm -rf mods modules.tar && " MAKE
-			 " -s INSTALL_MOD_PATH=\"$OUT/mods\" INSTALL_MOD_STRIP=1 DEPMOD=true modules_install || exit 1\n"
-			 "rm -f mods/lib/modules/*/build mods/lib/modules/*/source\n"
-			 "tar --sort=name --mtime=@0 --owner=0 --group=0 --numeric-owner -C mods -cf modules.tar . || exit 1\n"
-			 "rm -rf mods\n");
+	return xasprintf(MAKE " -j%d%s bzImage%s || exit 1\n%s%s", jobs, flag, modules ? " modules" : "",
+			 debug ? keep_debug : "", modules ? pack : "");
 }
 
 static int broken_config(struct build_job *j, struct build_result *ret)
@@ -187,8 +197,10 @@ static int keep_kernel(struct build_job *j, bool modules, bool debug, struct bui
 		{"arch/x86/boot/bzImage", "bzImage"}, {".config", "config"}, {"System.map", "System.map"},
 		{"modules.tar", "modules.tar"}, {"vmlinux.debug", "vmlinux.debug"},
 	};
-	struct box_export x = {.folder = j->out, .file = files, .n = modules ? 4 : 3, .to_dir = j->kept, .cancel = j->q->cancel};
-	_cleanup_free_ char *why = NULL, *image = xasprintf("%s/bzImage", j->kept), *tar = xasprintf("%s/modules.tar", j->kept);
+	struct box_export x = {.folder = j->out, .file = files, .n = modules ? 4 : 3, .to_dir = j->kept,
+			       .cancel = j->q->cancel};
+	_cleanup_free_ char *why = NULL, *image = xasprintf("%s/bzImage", j->kept),
+			    *tar = xasprintf("%s/modules.tar", j->kept);
 	char hash[SHA256_HEX], both[2 * SHA256_HEX] = "";
 	int r;
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * build-priv.h - between the build*.c files. A build is one struct job that goes through: key (build-cache.c) -> what to go
- * on from (build-start.c) -> worktree (build-worktree.c) -> kernel or program (build-kernel.c, build-program.c), each step of
- * which runs in a box (build-sandbox.c, box.h) -> cache.
+ * build-priv.h - between the build*.c files. A build is one struct job that goes through: key (build-cache.c) -> what
+ * to go on from (build-start.c) -> worktree (build-worktree.c) -> kernel or program (build-kernel.c, build-program.c),
+ * each step of which runs in a box (build-sandbox.c, box.h) -> cache.
  */
 #ifndef KPB_KERNELS_BUILD_PRIV_H
 #define KPB_KERNELS_BUILD_PRIV_H
@@ -17,7 +17,7 @@
 struct build_job {
 	const struct build_request *q;
 	char *dir, *src, *index;        /* worktree folder and the two in it that belong to the builder */
-	char *objects, *out;            /* kernels: folder of the output, below cache_dir/objects, and the output in it */
+	char *objects, *out;            /* kernels: a folder in cache_dir/objects, and the output in it */
 	char *start_key, *start_commit; /* kernels: what it goes on from, or NULL */
 	char *kept;                     /* a folder of ours for what is kept, becomes cache_dir/builds/<key> */
 	char *log;                      /* being written */
@@ -36,15 +36,16 @@ void build_key_of(struct build_job *j, const char *tree_oid);
 /* Was a build of that key made with our configuration, compiler and recipe? From nothing? */
 bool build_key_suits(const struct build_job *j, const char *key);
 bool build_key_scratch(const char *key);
-#define BUILD_ALIGN_FLAG "# KCFLAGS=-falign-functions=64"       /* a line of the fragment: part of the key, no config option */
+/* a line of the fragment: part of the key, no config option */
+#define BUILD_ALIGN_FLAG "# KCFLAGS=-falign-functions=64"
 #define BUILD_ALIGN_OPTIONS "CONFIG_EXPERT=y\nCONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y\n"
 char *build_toolchain(void);
-/* 1 and ret filled where there is a finished build, 0 where not. names: those in cache_dir/builds where the caller has them. */
+/* 1 and ret filled where there is a finished build, 0 where not. names: those in cache_dir/builds, or NULL. */
 int build_cache_get(const struct build_job *j, const char *commit, const struct strv *names, struct build_result *ret);
 /* Sets j->kept. */
 int build_cache_begin(struct build_job *j);
-/* Keeps a finished (ok or broken) build with what lies in j->kept; fills ret->image_path. image: name there of the file or
- * folder that is the image, or NULL. */
+/* Keeps a finished (ok or broken) build with what lies in j->kept; fills ret->image_path. image: name there of the file
+ * or folder that is the image, or NULL. */
 int build_cache_put(struct build_job *j, const char *image, struct build_result *ret);
 
 /* build-start.c */
@@ -84,12 +85,12 @@ bool build_tool_missing(void);
 /* build-kernel.c, build-program.c: 0 with state, error and so on set; files kept in the cache */
 int build_kernel(struct build_job *j, struct build_result *ret);
 int build_program(struct build_job *j, struct build_result *ret);
-/* Written beside and renamed, but not synced: a build that a power cut tears is made again (the cache checks sizes), while
- * a sync on a busy disk takes longer than a small build. Only where no box can write. */
+/* Written beside and renamed, but not synced: a build that a power cut tears is made again (the cache checks sizes),
+ * while a sync on a busy disk takes longer than a small build. Only where no box can write. */
 int build_write(const char *path, const void *data, size_t n);
 /* Compresses the log and sets ret->log_path; no-op the second time. */
 int build_log_pack(const struct build_job *j, struct build_result *ret);
-/* Is there too little room for any build? What a log or git says of it proves nothing: names in a tree can say it, too. */
+/* Is there too little room for any build? Words of a log or of git prove nothing: names in a tree can say it, too. */
 bool build_disk_full(const struct build_job *j);
 /* Sets state and error after a failed step, and keeps a broken build. */
 int build_broken(struct build_job *j, const struct sandbox_result *s, struct build_result *ret);

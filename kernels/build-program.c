@@ -26,7 +26,8 @@ static int hash_into(const char *path, const char *name, struct buf *out)
 		return r;
 	buf_addf(out, "%o %s %s%s%c", st.st_mode & (S_IFMT | 0111), name, hash, target, 0);
 	for (size_t i = 0; r == 0 && i < names.n; i++) {
-		_cleanup_free_ char *p = xasprintf("%s/%s", path, names.v[i]), *n = xasprintf("%s/%s", name, names.v[i]);
+		_cleanup_free_ char *p = xasprintf("%s/%s", path, names.v[i]),
+				    *n = xasprintf("%s/%s", name, names.v[i]);
 
 		r = hash_into(p, n, out);
 	}
@@ -51,7 +52,8 @@ static int keep_program(struct build_job *j, struct build_result *ret)
 {
 	_cleanup_free_ char *why = NULL, *kept = NULL;
 	struct box_file f = {j->q->artefact, "artefact"};
-	struct box_export x = {.folder = j->src, .file = &f, .n = 1, .to_dir = j->kept, .folders_too = true, .cancel = j->q->cancel};
+	struct box_export x = {.folder = j->src, .file = &f, .n = 1, .to_dir = j->kept, .folders_too = true,
+			       .cancel = j->q->cancel};
 	char hash[SHA256_HEX];
 	int r = box_export(&x, &why);
 

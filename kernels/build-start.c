@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What a kernel build goes on from: cache_dir/objects/<key>/ keeps the output folder of a finished build, with start.json
- * (tree and commit). Objects flow from a commit to its descendants only: whoever wrote an ancestor has a say in what its
- * descendants are anyway, and nobody else does. A build gets a copy, and what it makes of that is its own until it is finished.
- * Folders of builds that started from nothing hold nothing but what that commit's own files made, so all trees may use them.
+ * What a kernel build goes on from: cache_dir/objects/<key>/ keeps the output folder of a finished build, with
+ * start.json (tree and commit). Objects flow from a commit to its descendants only: whoever wrote an ancestor has a say
+ * in what its descendants are anyway, and nobody else does. A build gets a copy, and what it makes of that is its own
+ * until it is finished. Folders of builds that started from nothing hold nothing but what that commit's own files made,
+ * so all trees may use them.
  */
 #include "kernels/build-priv.h"
 #include "kernels/tree-priv.h"
@@ -148,7 +149,8 @@ char *start_folder(const struct build_job *j)
 
 int start_drop(const struct build_job *j)
 {
-	_cleanup_free_ char *objects = objects_dir(j->q), *dir = xasprintf("%s/%s", objects, j->start_key), *out = xasprintf("%s/o", dir);
+	_cleanup_free_ char *objects = objects_dir(j->q), *dir = xasprintf("%s/%s", objects, j->start_key),
+			    *out = xasprintf("%s/o", dir);
 
 	(void)box_folder_remove(out);
 	(void)fs_rm_rf(dir);
@@ -158,9 +160,9 @@ int start_drop(const struct build_job *j)
 /* What the next build makes anew in any case goes; what has a time to come would be taken for finished for ever. */
 static const char tidy[] =
 	"exec 2>/dev/null; cd \"$OUT\" || exit 1\n"
-	"rm -f vmlinux vmlinux.o vmlinux.debug vmlinux.a vmlinux.symvers System.map modules.tar .tmp_vmlinux* .tmp_System.map "
-	"arch/x86/boot/bzImage arch/x86/boot/vmlinux.bin arch/x86/boot/compressed/vmlinux arch/x86/boot/compressed/vmlinux.bin*\n"
-	"chmod -R u+rwX . ; find . ! -type f ! -type d ! -type l -delete\n"
+	"rm -f vmlinux vmlinux.o vmlinux.debug vmlinux.a vmlinux.symvers System.map modules.tar .tmp_vmlinux*\n"
+	"(cd arch/x86/boot && rm -f bzImage vmlinux.bin compressed/vmlinux compressed/vmlinux.bin*)\n"
+	"rm -f .tmp_System.map; chmod -R u+rwX .; find . ! -type f ! -type d ! -type l -delete\n"
 	"now=$(mktemp) && find . -newer \"$now\" -print -quit\n"
 	"rm -f \"$now\"\n";
 
@@ -185,7 +187,8 @@ int start_keep(struct build_job *j)
 		r = box_folder_usage(j->out, &bytes, &files);
 	if (r == 0) {
 		/* names of trees and commits need no quoting: config_name_ok(), hex */
-		text = xasprintf("{\"tree\": \"%s\", \"commit\": \"%s\", \"bytes\": %" PRId64 "}\n", j->q->tree, j->q->commit, bytes);
+		text = xasprintf("{\"tree\": \"%s\", \"commit\": \"%s\", \"bytes\": %" PRId64 "}\n",
+				 j->q->tree, j->q->commit, bytes);
 		r = build_write(meta, text, strlen(text));
 	}
 	if (r == 0 && rename(j->objects, final) < 0 && errno != EEXIST && errno != ENOTEMPTY)

@@ -1,18 +1,19 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Checked-out sources, by git in a box: the mirror is mounted read-only, what git writes belongs to the builder. A kernel's
- * sources stay from one build to the next, with an index beside them that no build sees, and builds only read them; a
- * program's are made anew each time, since its build writes there. So are those of a kernel that is built from nothing: all
- * trees may take what comes of it (build-start.c), so nothing of another commit may be there.
+ * Checked-out sources, by git in a box: the mirror is mounted read-only, what git writes belongs to the builder. A
+ * kernel's sources stay from one build to the next, with an index beside them that no build sees, and builds only read
+ * them; a program's are made anew each time, since its build writes there. So are those of a kernel that is built from
+ * nothing: all trees may take what comes of it (build-start.c), so nothing of another commit may be there.
  *
- * What lies there are the blobs of the commit as they are. git sees the mirror's objects and nothing else of it: attributes of a
- * tree could make one blob two files, and git does not write again what it takes for unchanged. "at" names the commit only
- * while all of it is there: who is killed half-way leaves none, and the next one begins with nothing.
+ * What lies there are the blobs of the commit as they are. git sees the mirror's objects and nothing else of it:
+ * attributes of a tree could make one blob two files, and git does not write again what it takes for unchanged. "at"
+ * names the commit only while all of it is there: who is killed half-way leaves none, and the next one begins with
+ * nothing.
  *
- * Times decide what make does. A build goes on from the output of one of its ancestors (build-start.c), which may be older
- * or younger than the files here, so no file keeps the time at which it happened to be written: all are as old as OLD, and those
- * that differ from that ancestor are of now. So what make compiles does not depend on what was built here in between. git is
- * told which commit it goes on from and looks at no file's time.
+ * Times decide what make does. A build goes on from the output of one of its ancestors (build-start.c), which may be
+ * older or younger than the files here, so no file keeps the time at which it happened to be written: all are as old as
+ * OLD, and those that differ from that ancestor are of now. So what make compiles does not depend on what was built
+ * here in between. git is told which commit it goes on from and looks at no file's time.
  */
 #include "kernels/build-priv.h"
 #include "lib/fs.h"
@@ -24,16 +25,16 @@
 #define COPY_FAILED 77
 
 /* Attributes of $GIT_DIR/info win over those of the tree. */
-#define OWN_GIT \
-	"own=$(mktemp -d) && trap 'rm -rf \"$own\"' EXIT && mkdir -p \"$own/refs\" \"$own/objects\" \"$own/info\" || exit 1\n" \
-	"cp " GIT "/config \"$own/config\" && echo ref: refs/heads/none >\"$own/HEAD\" || exit 1\n" \
-	"echo '* -text !eol -ident !filter !working-tree-encoding' >\"$own/info/attributes\" || exit 1\n" \
-	"export GIT_DIR=\"$own\" GIT_OBJECT_DIRECTORY=" GIT "/objects GIT_NO_REPLACE_OBJECTS=1 GIT_ATTR_NOSYSTEM=1\n" \
-	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0 GIT_WORK_TREE=" BOX_SRC "\n" \
-	"g() { git -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.fsmonitor=false \"$@\"; }\n"
+static const char own_git[] =
+	"own=$(mktemp -d) && trap 'rm -rf \"$own\"' EXIT || exit 1\n"
+	"mkdir -p \"$own/refs\" \"$own/objects\" \"$own/info\" && cp " GIT "/config \"$own/config\" || exit 1\n"
+	"echo ref: refs/heads/none >\"$own/HEAD\" || exit 1\n"
+	"echo '* -text !eol -ident !filter !working-tree-encoding' >\"$own/info/attributes\" || exit 1\n"
+	"export GIT_DIR=\"$own\" GIT_OBJECT_DIRECTORY=" GIT "/objects GIT_NO_REPLACE_OBJECTS=1 GIT_ATTR_NOSYSTEM=1\n"
+	"export GIT_CONFIG_NOSYSTEM=1 GIT_CONFIG_GLOBAL=/dev/null GIT_TERMINAL_PROMPT=0 GIT_WORK_TREE=" BOX_SRC "\n"
+	"g() { git -c core.hooksPath=/dev/null -c core.autocrlf=false -c core.fsmonitor=false \"$@\"; }\n";
 
 static const char kernel_script[] =
-	OWN_GIT
 	"I=" INDEX "; export GIT_INDEX_FILE=$I/index\n"
 	"old() { xargs -0 -r touch -h -c -d @1000000000 --; }\n"
 	"diff() { g diff-tree -r -z --name-only --no-renames --diff-filter=d \"$@\"; }\n"
@@ -60,7 +61,6 @@ static const char kernel_script[] =
 	"fi\n";
 
 static const char program_script[] =
-	OWN_GIT
 	"export GIT_INDEX_FILE=\"$own/index\"\n"
 	"cd " BOX_SRC " && g read-tree --reset -u \"$COMMIT\"\n";
 
@@ -92,13 +92,14 @@ static int failed(const struct build_job *j)
 int worktree_checkout(struct build_job *j, struct sandbox_result *ret)
 {
 	bool program = j->q->kind == BUILD_PROGRAM;
-	_cleanup_free_ char *start = j->start_key ? start_folder(j) : NULL;
-	const struct box_mount mounts[] = {{j->q->git_dir, GIT, false}, {j->src, BOX_SRC, true}, {j->index, INDEX, true},
-					   {start, BOX "/start", false}, {j->out, BOX_OUT, true}};
-	_cleanup_free_ char *script = program ? xstrdup(program_script)
-					      : xasprintf("START=%s\n%s", j->start_commit ? j->start_commit : "", kernel_script);
-	struct build_step s = {.script = script, .mount = mounts, .n_mounts = program ? 2 : start ? 5 : 3, .cwd = BOX_SRC,
-			       .memory = CHECKOUT_MEMORY};
+	const char *from = j->start_commit ? j->start_commit : "", *what = program ? program_script : kernel_script;
+	_cleanup_free_ char *start = j->start_key ? start_folder(j) : NULL,
+			    *script = xasprintf("START=%s\n%s%s", from, own_git, what);
+	const struct box_mount mounts[] = {{j->q->git_dir, GIT, false}, {j->src, BOX_SRC, true},
+					   {j->index, INDEX, true}, {start, BOX "/start", false},
+					   {j->out, BOX_OUT, true}};
+	struct build_step s = {.script = script, .mount = mounts, .n_mounts = program ? 2 : start ? 5 : 3,
+			       .cwd = BOX_SRC, .memory = CHECKOUT_MEMORY};
 	int r = folders(j);
 
 	if (r == 0)

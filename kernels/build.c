@@ -77,7 +77,8 @@ static int make_fragment(struct build_job *j)
 		r = kconfig_fragment(q->kconfig, &b);
 	}
 	if (q->align_functions)
-		buf_adds(&b, q->kind == BUILD_KERNEL && build_has_align_option(q) ? BUILD_ALIGN_OPTIONS : BUILD_ALIGN_FLAG "\n");
+		buf_adds(&b, q->kind == BUILD_KERNEL && build_has_align_option(q) ? BUILD_ALIGN_OPTIONS
+										  : BUILD_ALIGN_FLAG "\n");
 	for (const char *const *o = q->options; r == 0 && o && *o; o++) {
 		if ((!startswith(*o, "CONFIG_") && !startswith(*o, "# CONFIG_")) || strchr(*o, '\n'))
 			return err_set(-EINVAL, "'%s' is no config option; write CONFIG_NAME=y", *o);
@@ -106,8 +107,9 @@ static void job_folders(struct build_job *j)
 	const struct build_request *q = j->q;
 
 	/* builds with other options would throw each other's objects away */
-	j->dir = (q->options && *q->options) || q->align_functions ? xasprintf("%s/worktrees/%s-%s-%.8s", q->state_dir, q->tree, q->kconfig, j->fragment_hash)
-					   : xasprintf("%s/worktrees/%s-%s", q->state_dir, q->tree, q->kconfig);
+	j->dir = (q->options && *q->options) || q->align_functions
+			 ? xasprintf("%s/worktrees/%s-%s-%.8s", q->state_dir, q->tree, q->kconfig, j->fragment_hash)
+			 : xasprintf("%s/worktrees/%s-%s", q->state_dir, q->tree, q->kconfig);
 	j->src = xasprintf("%s/src", j->dir);
 	j->index = xasprintf("%s/index", j->dir);
 	j->log = q->log_path ? xstrdup(q->log_path) : xasprintf("%s/build.log", j->dir);
@@ -208,8 +210,8 @@ static int enough_space(const struct build_job *j, struct build_result *ret)
 		if (have < 0 || have >= need)
 			continue;
 		ret->state = "infra";
-		ret->error = xasprintf("'%s' has only %" PRId64 " MiB free, a build needs %" PRId64 "; make room", dirs[i],
-				       have >> 20, need >> 20);
+		ret->error = xasprintf("'%s' has only %" PRId64 " MiB free, a build needs %" PRId64 "; make room",
+				       dirs[i], have >> 20, need >> 20);
 		return 0;
 	}
 	return 1;

@@ -2,11 +2,12 @@
 /*
  * build.h - turns a commit into an image.
  *
- * Everything that is foreign runs in a box (box.h), and nothing of one tree reaches another: a kernel build goes on from the
- * output of the nearest of the commit's own ancestors that was built in the same tree, or from nothing; a program is always
- * built from nothing. Finished builds, keyed by source tree, config, toolchain and what they went on from, live in cache_dir/builds,
- * kernels' output folders in cache_dir/objects, sources in state_dir/worktrees. The same source gives the same image_hash: build
- * user, host, time and version are fixed. Killing it at any moment is safe; the next call cleans up.
+ * Everything that is foreign runs in a box (box.h), and nothing of one tree reaches another: a kernel build goes on
+ * from the output of the nearest of the commit's own ancestors that was built in the same tree, or from nothing; a
+ * program is always built from nothing. Finished builds, keyed by source tree, config, toolchain and what they went on
+ * from, live in cache_dir/builds, kernels' output folders in cache_dir/objects, sources in state_dir/worktrees. The
+ * same source gives the same image_hash: build user, host, time and version are fixed. Killing it at any moment is
+ * safe; the next call cleans up.
  */
 #ifndef KPB_KERNELS_BUILD_H
 #define KPB_KERNELS_BUILD_H
@@ -50,7 +51,7 @@ struct build_result {
 	double seconds;
 	bool cached;                    /* came out of the cache, nothing was compiled */
 	bool clean;                     /* there were no objects of an earlier build to go on from */
-	bool limit;                     /* "infra" because it met a limit of time, memory, disk ...: twice, and it is the commit's fault */
+	bool limit;                     /* "infra" since it met a limit: twice, and it is the commit's fault */
 	bool isolated;                  /* false: built with our own rights ("sandbox: none") */
 };
 void build_result_release(struct build_result *r);
@@ -61,11 +62,11 @@ bool build_is_cached(const struct build_request *q);
 /* Which of the commits lie finished and ok in the cache (q->commit is not looked at): ret[i]. Nothing is kept there for the
  * caller: a build may go meanwhile. */
 int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret);
-/* Removes the finished builds and objects not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself now and
- * then. Returns how many went. */
+/* Removes the finished builds and objects not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself
+ * now and then. Returns how many went. */
 int build_cache_prune(const char *cache_dir, int64_t max_bytes);
-/* For a disk that is nearly full: removes leftovers of killed builds, then objects, unused worktrees, builds and files of runs, in the
- * order of their last use, until 'need' bytes are free on both file systems. */
+/* For a disk that is nearly full: removes leftovers of killed builds, then objects, unused worktrees, builds and files
+ * of runs, in the order of their last use, until 'need' bytes are free on both file systems. */
 void build_make_room(const char *state_dir, const char *cache_dir, int64_t need);
 /* Bytes free where there are fewer. */
 int64_t build_room(const char *state_dir, const char *cache_dir);
@@ -77,9 +78,9 @@ int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH]
 int kconfig_names(struct strv *ret);
 /* Merged fragment text of a config (with its "# include: NAME" lines resolved). */
 int kconfig_fragment(const char *name, struct buf *ret);
-/* A .config as the kernel's configuration tools write it: printable ASCII; empty lines, "# ..." and CONFIG_NAME=y, m, n, a number or a
- * string in quotes without $ ` \ and ", so that no terminal, shell or make that reads it later does anything. Else -EBADMSG, and the
- * message says "its .config holds what no configuration tool writes: ...". */
+/* A .config as the kernel's configuration tools write it: printable ASCII; empty lines, "# ..." and CONFIG_NAME=y, m, n,
+ * a number or a string in quotes without $ ` \ and ", so that no terminal, shell or make that reads it later does
+ * anything. Else -EBADMSG, and the message says "its .config holds what no configuration tool writes: ...". */
 int kconfig_check(const char *text, size_t len);
 
 #endif

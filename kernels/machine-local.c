@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * machine-local.c - no boot: the script runs on this host, for user-space builds ($KPB_ARTEFACT is the built file or
- * folder) and for the running kernel. It runs in a box (box.h), as the build did: foreign code is no better for having been
- * compiled. A tree that is trusted gets all that we have instead, and, where the host allows it, a process id namespace, so that
- * all of it ends with us, whatever it started.
+ * folder) and for the running kernel. It runs in a box (box.h), as the build did: foreign code is no better for having
+ * been compiled. A tree that is trusted gets all that we have instead, and, where the host allows it, a process id
+ * namespace, so that all of it ends with us, whatever it started.
  */
 #include "kernels/box.h"
 #include "kernels/machine-internal.h"
@@ -127,16 +127,16 @@ static int run_trusted(const struct boot_request *q, const char *result, const c
 /* ---- in a box ---- */
 
 #define BOX_RESULT BOX "/result"
+#define BOX_ARTEFACT BOX "/artefact"
+#define BOX_SCRIPT BOX "/job.sh"
 #define LOG_BYTES (8ll << 20)
 #define RESULT_BYTES (64ll << 20)       /* what parsers read is far less */
 #define WORK_BYTES (1ll << 30)          /* it may write more than it keeps */
-#define BOX_ARTEFACT BOX "/artefact"
-#define BOX_SCRIPT BOX "/job.sh"
 
 static void boxed_env(const struct boot_request *q, struct strv *env)
 {
-	strv_addv(env, ARGV("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp", "LC_ALL=C.UTF-8",
-			    "RESULT_DIR=" BOX_RESULT, "KPB_ROBOT=1"));
+	strv_addv(env, ARGV("PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin", "HOME=/tmp",
+			    "LC_ALL=C.UTF-8", "RESULT_DIR=" BOX_RESULT, "KPB_ROBOT=1"));
 	strv_addf(env, "KPB_PERTURB=%" PRId64, q->perturb);
 	for (const char *const *e = q->env; e && *e; e++)
 		if (!startswith(*e, "KPB_ARTEFACT="))
@@ -157,16 +157,19 @@ static void boxed_verdict(const struct boot_request *q, const struct box_result 
 		ret->verdict = "ok";
 }
 
-static int run_boxed(const struct boot_request *q, const char *dir, const char *result, const char *script, struct boot_result *ret)
+static int run_boxed(const struct boot_request *q, const char *dir, const char *result, const char *script,
+		     struct boot_result *ret)
 {
 	_cleanup_free_ char *work = xasprintf("%s/result", dir), *log = xasprintf("%s/script.log", dir), *why = NULL,
 			    *final = xasprintf("%s/script.log", result);
 	_cleanup_strv_ struct strv env = {0};
-	const struct box_mount mounts[] = {{work, BOX_RESULT, true}, {script, BOX_SCRIPT, false}, {q->image, BOX_ARTEFACT, false}};
-	struct box b = {.script = "exec /bin/sh " BOX_SCRIPT, .mount = mounts, .n_mounts = q->image ? 3 : 2, .cwd = BOX_RESULT,
-			.log_path = log, .what = "the run", .cancel = q->cancel, .limits = {.seconds = q->script_timeout_s, .output = LOG_BYTES, .disk = WORK_BYTES}};
-	struct box_export x = {.folder = work, .to_dir = result, .all = true, .max_bytes = RESULT_BYTES, .max_file = RESULT_BYTES / 2,
-			       .max_files = 1000, .cancel = q->cancel};
+	const struct box_mount mounts[] = {
+		{work, BOX_RESULT, true}, {script, BOX_SCRIPT, false}, {q->image, BOX_ARTEFACT, false}};
+	struct box b = {.script = "exec /bin/sh " BOX_SCRIPT, .mount = mounts, .n_mounts = q->image ? 3 : 2,
+			.cwd = BOX_RESULT, .log_path = log, .what = "the run", .cancel = q->cancel,
+			.limits = {.seconds = q->script_timeout_s, .output = LOG_BYTES, .disk = WORK_BYTES}};
+	struct box_export x = {.folder = work, .to_dir = result, .all = true, .max_bytes = RESULT_BYTES,
+			       .max_file = RESULT_BYTES / 2, .max_files = 1000, .cancel = q->cancel};
 	struct box_result res = {0};
 	int r = box_folder_make(work);
 
