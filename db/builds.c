@@ -58,7 +58,8 @@ int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id)
 			 "ON CONFLICT (tree, commit_oid, kconfig) DO UPDATE SET state = excluded.state, "
 			 "image_path = excluded.image_path, image_hash = excluded.image_hash, config_hash = excluded.config_hash, "
 			 "source_hash = excluded.source_hash, toolchain = excluded.toolchain, seconds = excluded.seconds, "
-			 "cached = excluded.cached, clean = excluded.clean, exposed = excluded.exposed, error = excluded.error, warnings = excluded.warnings, "
+			 "cached = excluded.cached, clean = excluded.clean, exposed = excluded.exposed, "
+			 "error = excluded.error, warnings = excluded.warnings, "
 			 "log_path = excluded.log_path, time = excluded.time",
 			 ret_id);
 }

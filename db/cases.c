@@ -72,8 +72,8 @@ void db_delivery_release(struct db_delivery *d) { row_release(&DELIVERY, d); }
 
 static int rank(const char *asked) { return streq(asked, ASKED_DAEMON) ? 2 : streq(asked, ASKED_HAND_MAIL); }
 
-/* Asked again by somebody whose questions are mailed. Its cases follow, but one that was reopened by hand only where a person
- * says so. */
+/* Asked again by somebody whose questions are mailed. Its cases follow, but one that was reopened by hand only where a
+ * person says so. */
 static int ask_again(struct store *s, int64_t id, const char *asked)
 {
 	struct db_comparison old = {0};
@@ -85,7 +85,8 @@ static int ask_again(struct store *s, int64_t id, const char *asked)
 	if (r >= 0 && higher)
 		r = db_exec(s, "UPDATE comparison SET asked = ? WHERE id = ?", TEXT(asked), INT(id));
 	if (r >= 0 && (higher || mail))
-		r = db_exec(s, "UPDATE \"case\" SET asked = ? WHERE comparison = ? AND asked = '" ASKED_HAND "'", TEXT(asked), INT(id));
+		r = db_exec(s, "UPDATE \"case\" SET asked = ? WHERE comparison = ? AND asked = '" ASKED_HAND "'",
+			    TEXT(asked), INT(id));
 	return MIN(r, 0);
 }
 
@@ -97,8 +98,8 @@ int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t
 	if (r < 0)
 		return r;
 	/* the update changes nothing: it is there so that the existing row gives its id */
-	r = db_insert(s, &COMPARISON, c, "ON CONFLICT (tree, base, head, kconfig, job, machine, epoch) DO UPDATE SET state = state",
-		      &id);
+	r = db_insert(s, &COMPARISON, c,
+		      "ON CONFLICT (tree, base, head, kconfig, job, machine, epoch) DO UPDATE SET state = state", &id);
 	if (r >= 0 && rank(c->asked) > 0)
 		r = ask_again(s, id, c->asked);
 	r = tx_end(s, r);
@@ -139,9 +140,10 @@ int store_comparison_again(struct store *s, int64_t id)
 static int inherit_asked(struct store *s, int64_t id)
 {
 	return db_exec(s,
-		       "UPDATE \"case\" SET asked = coalesce((SELECT p.asked FROM \"case\" p WHERE p.comparison = \"case\".comparison AND "
-		       "p.metric = \"case\".metric AND p.part = \"case\".part - 1), (SELECT q.asked FROM comparison q WHERE q.id = "
-		       "\"case\".comparison)) WHERE id = ?",
+		       "UPDATE \"case\" SET asked = coalesce("
+		       "(SELECT p.asked FROM \"case\" p WHERE p.comparison = \"case\".comparison AND "
+		       "p.metric = \"case\".metric AND p.part = \"case\".part - 1), "
+		       "(SELECT q.asked FROM comparison q WHERE q.id = \"case\".comparison)) WHERE id = ?",
 		       INT(id));
 }
 
@@ -227,10 +229,10 @@ static int put_delivery(struct store *s, const struct db_delivery *d)
 	return db_exec(s,
 		       "INSERT INTO delivery (report, way, recipient, state, detail, attempts, next_try, time) VALUES "
 		       "(?, ?, coalesce(?, ''), ?, ?, ?, ?, ?) ON CONFLICT (report, way, recipient) DO UPDATE SET "
-		       "state = excluded.state, detail = excluded.detail, attempts = excluded.attempts, next_try = excluded.next_try, "
-		       "time = excluded.time",
-		       INT(d->report), TEXT(d->way), TEXT(d->recipient), TEXT(d->state), TEXT(d->detail), INT(d->attempts),
-		       INT0(d->next_try), INT(d->time ?: now_usec()));
+		       "state = excluded.state, detail = excluded.detail, attempts = excluded.attempts, "
+		       "next_try = excluded.next_try, time = excluded.time",
+		       INT(d->report), TEXT(d->way), TEXT(d->recipient), TEXT(d->state), TEXT(d->detail),
+		       INT(d->attempts), INT0(d->next_try), INT(d->time ?: now_usec()));
 }
 
 int store_deliveries_put(struct store *s, const struct db_delivery *d, size_t n)
@@ -254,8 +256,8 @@ int store_delivery_get(struct store *s, int64_t report, const char *way, const c
 
 int store_deliveries(struct store *s, int64_t report, const char *way, struct db_delivery **ret, size_t *ret_n)
 {
-	return db_list(s, &DELIVERY, ret, ret_n, "WHERE report = ?1 AND (?2 IS NULL OR way = ?2) ORDER BY way, rowid", INT(report),
-		       TEXT(way));
+	return db_list(s, &DELIVERY, ret, ret_n, "WHERE report = ?1 AND (?2 IS NULL OR way = ?2) ORDER BY way, rowid",
+		       INT(report), TEXT(way));
 }
 
 int store_deliveries_again(struct store *s, int64_t report, const char *way, const char *why)
@@ -264,19 +266,25 @@ int store_deliveries_again(struct store *s, int64_t report, const char *way, con
 
 	if (r < 0)
 		return r;
-	r = db_exec(s, "UPDATE delivery SET state = 'waiting', detail = ?, attempts = 0, next_try = NULL, time = ? WHERE report = ? AND "
-		       "way = ? AND state IN ('failed', 'unknown', 'waiting')", TEXT(why), INT(now_usec()), INT(report), TEXT(way));
+	r = db_exec(s,
+		    "UPDATE delivery SET state = 'waiting', detail = ?, attempts = 0, next_try = NULL, time = ? "
+		    "WHERE report = ? AND way = ? AND state IN ('failed', 'unknown', 'waiting')",
+		    TEXT(why), INT(now_usec()), INT(report), TEXT(way));
 	return tx_end(s, r);
 }
 
-#define MAILBOX(a) "lower(iif(instr(" a ", '+') BETWEEN 2 AND instr(" a ", '@'), substr(" a ", 1, instr(" a ", '+') - 1) || "          \
-		   "substr(" a ", instr(" a ", '@')), " a "))"
+/* An address without "+tag", in lower case. */
+#define MAILBOX(a)                                                                                                     \
+	"lower(iif(instr(" a ", '+') BETWEEN 2 AND instr(" a ", '@'), substr(" a ", 1, instr(" a ", '+') - 1) || "     \
+	"substr(" a ", instr(" a ", '@')), " a "))"
 
 int store_deliveries_full(struct store *s, const char *recipient, int64_t max, usec_t since, usec_t *ret_oldest)
 {
 	struct db_delivery d = {0};
-	int r = db_get(s, &DELIVERY, &d, "WHERE way = 'smtp' AND state IN ('sent', 'unknown', 'sending') AND time > ?2 AND " MAILBOX("recipient")
-		       " = " MAILBOX("?1") " ORDER BY time DESC LIMIT 1 OFFSET ?3", TEXT(recipient), INT(since), INT(max - 1));
+	int r = db_get(s, &DELIVERY, &d,
+		       "WHERE way = 'smtp' AND state IN ('sent', 'unknown', 'sending') AND time > ?2 AND "
+		       MAILBOX("recipient") " = " MAILBOX("?1") " ORDER BY time DESC LIMIT 1 OFFSET ?3",
+		       TEXT(recipient), INT(since), INT(max - 1));
 
 	if (r < 0 && r != -ENOENT)
 		return r;

@@ -48,12 +48,15 @@ struct question {
 	"q.id = c.comparison JOIN machine g ON g.id = q.machine WHERE c.id = ?10)"
 /* A case that nobody has heard of says why, and how people will. */
 #define CASE_NOTE                                                                                                      \
-	"CASE c.state WHEN 'unmailed' THEN 'by hand, so not mailed; ''kperfbot report send ' || c.id || ' [--smtp]'' mails it' "     \
-	"WHEN 'undelivered' THEN 'nobody has the report' || coalesce((SELECT ': ' || w.result || '; ''kperfbot report send ' " \
-	"|| c.id || iif(w.key LIKE '%:smtp', ' --smtp', '') || ' --force'' tries again' FROM task w WHERE w.\"case\" = c.id " \
-	"AND w.kind IN ('send', 'report') AND w.state IN ('failed', 'cancelled') ORDER BY w.key DESC LIMIT 1), '') "                  \
-	"WHEN 'found' THEN coalesce((SELECT 'the report waits: ' || d.recipient || ': ' || d.detail FROM delivery d JOIN report p "      \
-	"ON p.id = d.report WHERE p.\"case\" = c.id AND d.way = 'smtp' AND d.state = 'waiting' LIMIT 1), c.note) ELSE c.note END"
+	"CASE c.state "                                                                                                \
+	"WHEN 'unmailed' THEN 'by hand, so not mailed; ''kperfbot report send ' || c.id || ' [--smtp]'' mails it' "    \
+	"WHEN 'undelivered' THEN 'nobody has the report' || coalesce(("                                                \
+	"SELECT ': ' || w.result || '; ''kperfbot report send ' || c.id || iif(w.key LIKE '%:smtp', ' --smtp', '') "   \
+	"|| ' --force'' tries again' FROM task w WHERE w.\"case\" = c.id AND w.kind IN ('send', 'report') "            \
+	"AND w.state IN ('failed', 'cancelled') ORDER BY w.key DESC LIMIT 1), '') "                                    \
+	"WHEN 'found' THEN coalesce((SELECT 'the report waits: ' || d.recipient || ': ' || d.detail "                  \
+	"FROM delivery d JOIN report p ON p.id = d.report "                                                            \
+	"WHERE p.\"case\" = c.id AND d.way = 'smtp' AND d.state = 'waiting' LIMIT 1), c.note) ELSE c.note END"
 #define PATCHES "(SELECT p.name FROM patched p WHERE p.tree = b.tree AND p.commit_oid = b.commit_oid)"
 /* Checks of runs, and those of two commits: these have no run, and stand for all machines of their tbox group. */
 #define ALL_CHECKS                                                                                                     \
@@ -137,11 +140,13 @@ static const struct question questions[] = {
 		 {"effect_pct", "round(100 * c.effect, 4)", K_NUMBER}, {"effect_lo", "round(100 * c.effect_lo, 4)", K_NUMBER},
 		 {"effect_hi", "round(100 * c.effect_hi, 4)", K_NUMBER}, {"culprit", "c.culprit"},
 		 {"posterior", "round(c.posterior, 6)", K_NUMBER}, {"boots", "c.boots", K_NUMBER}, {"builds", "c.builds", K_NUMBER},
-		 {"opened", "iso_time(c.opened)"}, {"changed", "iso_time(c.changed)"}, {"note", CASE_NOTE}, {"asked", "c.asked"}},
+		 {"opened", "iso_time(c.opened)"}, {"changed", "iso_time(c.changed)"}, {"note", CASE_NOTE},
+		 {"asked", "c.asked"}},
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (q.base, q.head, c.culprit)", [F_JOB] = JOB_IS("j"),
 		   [F_MACHINE] = MACHINE_IS("m"), [F_METRIC] = "k.name GLOB ?5", [F_SINCE] = "c.changed >= ?7",
 		   [F_UNTIL] = "c.changed < ?8", [F_STATE] = ONE_OF("c.state", "9"), [F_CASE] = "c.id = ?10"},
-	 .states = "suspected confirmed bisecting proving found reported unmailed undelivered fixed ignored not-reproduced",
+	 .states = "suspected confirmed bisecting proving found reported unmailed undelivered fixed ignored "
+		   "not-reproduced",
 	 .order = "c.opened{dir}, c.id{dir}"},
 	{.what = "trees", .from = "tree t",
 	 .col = {{"tree", "t.name"}, {"kind", "t.kind"}, {"enabled", "t.enabled", K_NUMBER},

@@ -183,7 +183,8 @@ CREATE TABLE comparison (
 	reason TEXT,
 	created INTEGER NOT NULL, ended INTEGER,        -- only boots since created count
 	disturbed INTEGER NOT NULL DEFAULT 0,           -- rounds that the machine's canary spoilt
-	asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')), -- by whom; by 'hand' mails nobody
+	asked TEXT NOT NULL DEFAULT 'hand'              -- by whom; by 'hand' mails nobody
+		CHECK (asked IN ('hand', 'hand-mail', 'daemon')),
 	UNIQUE (tree, base, head, kconfig, job, machine, epoch)
 ) STRICT;
 CREATE INDEX comparison_branch ON comparison (tree, branch);
@@ -192,8 +193,8 @@ CREATE TABLE "case" (
 	id INTEGER PRIMARY KEY,
 	comparison INTEGER NOT NULL REFERENCES comparison ON DELETE CASCADE,
 	metric INTEGER NOT NULL REFERENCES metric,
-	state TEXT NOT NULL CHECK (state IN ('suspected', 'confirmed', 'bisecting', 'proving', 'found', 'reported', 'unmailed',
-					     'undelivered', 'fixed', 'ignored', 'not-reproduced')),
+	state TEXT NOT NULL CHECK (state IN ('suspected', 'confirmed', 'bisecting', 'proving', 'found', 'reported',
+					     'unmailed', 'undelivered', 'fixed', 'ignored', 'not-reproduced')),
 	part INTEGER NOT NULL DEFAULT 0,                -- 0: whole change; 1..: a further culprit of the same comparison
 	confidence REAL NOT NULL,                       -- asked posterior
 	effect REAL, effect_lo REAL, effect_hi REAL,    -- relative change head against base, and its interval
@@ -203,7 +204,8 @@ CREATE TABLE "case" (
 	boots INTEGER NOT NULL DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0,
 	note TEXT,                                      -- who ignored it and why, or why it ended
 	opened INTEGER NOT NULL, changed INTEGER NOT NULL,
-	asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')), -- its comparison's; reopened: 'hand'
+	asked TEXT NOT NULL DEFAULT 'hand'              -- its comparison's; reopened: 'hand'
+		CHECK (asked IN ('hand', 'hand-mail', 'daemon')),
 	UNIQUE (comparison, metric, part)
 ) STRICT;
 
@@ -220,7 +222,7 @@ CREATE TABLE report (
 CREATE TABLE delivery (                                 -- one row per report, way out and recipient; sent at most once
 	report INTEGER NOT NULL REFERENCES report ON DELETE CASCADE,
 	way TEXT NOT NULL CHECK (way IN ('mbox', 'smtp')),
-	recipient TEXT NOT NULL DEFAULT '' COLLATE NOCASE, -- address; mbox: ''
+	recipient TEXT NOT NULL DEFAULT '' COLLATE NOCASE,      -- address; mbox: ''
 	state TEXT NOT NULL CHECK (state IN ('waiting', 'sending', 'sent', 'failed', 'unknown')),
 	detail TEXT,                                    -- mbox: offset before the append; smtp: the server's words
 	attempts INTEGER NOT NULL DEFAULT 0, next_try INTEGER, time INTEGER NOT NULL,
@@ -246,7 +248,7 @@ CREATE TABLE task (
 	tree INTEGER NOT NULL DEFAULT 0                 -- of the comparison, 0: none; trees take turns, see served
 ) STRICT;
 CREATE INDEX task_turn ON task (state, resource, tree, priority DESC, id);
-CREATE TABLE served (                                   -- the last turn of each tree with a resource; the smallest is next
+CREATE TABLE served (                                   -- last turn of each tree with a resource; smallest is next
 	resource TEXT NOT NULL,
 	tree INTEGER NOT NULL,
 	turn INTEGER NOT NULL,

@@ -197,7 +197,8 @@ struct db_comparison {
 #define ASKED_HAND_MAIL "hand-mail"
 #define ASKED_DAEMON "daemon"
 void db_comparison_release(struct db_comparison *c);
-/* asked NULL: by hand. Existing: its id; unchanged, but where it was by hand and is not now, it and its cases are so from now on. */
+/* asked NULL: by hand. Existing: its id, and all stays but who asked: hand -> hand-mail -> daemon, never back. Where
+ * that rises, or hand-mail asks, its cases that are by hand follow. */
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id);
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
 int store_comparisons(struct store *s, const char *state_or_null, struct db_comparison **ret, size_t *ret_n);
@@ -228,11 +229,12 @@ struct db_delivery { int64_t report; char *way, *recipient, *state, *detail; int
 void db_delivery_release(struct db_delivery *d);
 int store_delivery_put(struct store *s, const struct db_delivery *d);           /* insert or replace */
 int store_deliveries_put(struct store *s, const struct db_delivery *d, size_t n); /* all or none */
-int store_delivery_get(struct store *s, int64_t report, const char *way, const char *recipient, struct db_delivery *ret);
+int store_delivery_get(struct store *s, int64_t report, const char *way, const char *recipient,
+		       struct db_delivery *ret);
 /* way NULL: all. In the order in which they were first written. */
 int store_deliveries(struct store *s, int64_t report, const char *way, struct db_delivery **ret, size_t *ret_n);
-/* Since when max reports by SMTP have gone to an address (or may have), all of them later than since: the time of the oldest of the last
- * max, or 0 where there are fewer. "ann+x@" is "ann@". */
+/* Whether max reports or more have gone, or may have gone, to an address by SMTP after since: the time of the oldest of
+ * the last max, or 0 where there are fewer. "ann+x@" counts as "ann@". */
 int store_deliveries_full(struct store *s, const char *recipient, int64_t max, usec_t since, usec_t *ret_oldest);
 /* failed, unknown, waiting -> waiting from now on, attempts 0. Returns how many. */
 int store_deliveries_again(struct store *s, int64_t report, const char *way, const char *why);
@@ -247,9 +249,9 @@ void db_task_release(struct db_task *t);
 /* Queues work; where the key exists already nothing changes and its id is given back (returns 1). needs: ids that must
  * be 'done' first, 0-terminated or NULL. */
 int store_task_add(struct store *s, const struct db_task *t, const int64_t *needs, int64_t *ret_id);
-/* A ready task of a resource whose time has come and whose needs are done -> running under a lease; -ENOENT when there is none.
- * Trees take turns with a resource: the one served least recently is next, by priority and id within it. Tasks without a
- * comparison are one more tree. Prefixes, "machine:" style, end in ':'. */
+/* A ready task of a resource whose time has come and whose needs are done -> running under a lease; -ENOENT when there
+ * is none. Trees take turns with a resource: the one served least recently is next, by priority and id within it. Tasks
+ * without a comparison are one more tree. A resource that ends in ':' ("machine:") stands for all that begin so. */
 int store_task_claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret);
 int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);            /* -ENOENT: cancelled or given back, stop */
 /* ok: done. Else back to ready after retry_after (if attempts are left and retry_after > 0) or failed. The result text

@@ -53,8 +53,8 @@ static int add_task(struct store *s, const struct db_task *t, const int64_t *nee
 		return r < 0 ? r : 1;
 	r = db_insert(s, &TASK, t, "", ret_id);
 	if (r >= 0 && t->comparison)
-		r = db_exec(s, "UPDATE task SET tree = (SELECT tree FROM comparison WHERE id = ?) WHERE id = ?", INT(t->comparison),
-			    INT(*ret_id));
+		r = db_exec(s, "UPDATE task SET tree = (SELECT tree FROM comparison WHERE id = ?) WHERE id = ?",
+			    INT(t->comparison), INT(*ret_id));
 	for (; r >= 0 && needs && *needs; needs++)
 		r = db_exec(s, "INSERT INTO task_dep (task, needs) VALUES (?, ?) ON CONFLICT DO NOTHING", INT(*ret_id), INT(*needs));
 	return r < 0 ? r : fail_waiting(s);
@@ -78,25 +78,29 @@ int store_task_add(struct store *s, const struct db_task *t, const int64_t *need
 #define NEEDS_DONE                                                                                                     \
 	"NOT EXISTS (SELECT 1 FROM task_dep d JOIN task n ON n.id = d.needs WHERE d.task = task.id AND n.state <> 'done')"
 
-/* one: a task of each group (resource, tree) that has ready ones, by jumps along the index: what else waits there costs nothing.
- * best: the next one of each, in the order of its last turn. */
+/* one: a task of each group (resource, tree) that has ready ones, by jumps along the index: what else waits there costs
+ * nothing. best: the next one of each group, with the group's last turn. */
 static const char next_task[] =
-	"WITH RECURSIVE one (id, resource, tree) AS (SELECT * FROM (SELECT id, resource, tree FROM task WHERE state = 'ready' AND "
-	"resource BETWEEN ?2 AND ?3 ORDER BY resource, tree LIMIT 1) UNION ALL SELECT n.id, n.resource, n.tree FROM one JOIN task n "
-	"ON n.id = coalesce((SELECT t.id FROM task t WHERE t.state = 'ready' AND t.resource = one.resource AND t.tree > one.tree "
-	"ORDER BY t.tree LIMIT 1), (SELECT t.id FROM task t WHERE t.state = 'ready' AND t.resource > one.resource AND t.resource <= ?3 "
+	"WITH RECURSIVE one (id, resource, tree) AS (SELECT * FROM (SELECT id, resource, tree FROM task "
+	"WHERE state = 'ready' AND resource BETWEEN ?2 AND ?3 ORDER BY resource, tree LIMIT 1) "
+	"UNION ALL SELECT n.id, n.resource, n.tree FROM one JOIN task n ON n.id = coalesce("
+	"(SELECT t.id FROM task t WHERE t.state = 'ready' AND t.resource = one.resource AND t.tree > one.tree "
+	"ORDER BY t.tree LIMIT 1), "
+	"(SELECT t.id FROM task t WHERE t.state = 'ready' AND t.resource > one.resource AND t.resource <= ?3 "
 	"ORDER BY t.resource, t.tree LIMIT 1))), "
-	"best (turn, id) AS MATERIALIZED (SELECT coalesce((SELECT turn FROM served v WHERE v.resource = one.resource AND "
-	"v.tree = one.tree), 0), (SELECT id FROM task WHERE state = 'ready' AND resource = one.resource AND tree = one.tree AND "
+	"best (turn, id) AS MATERIALIZED (SELECT "
+	"coalesce((SELECT turn FROM served v WHERE v.resource = one.resource AND v.tree = one.tree), 0), "
+	"(SELECT id FROM task WHERE state = 'ready' AND resource = one.resource AND tree = one.tree AND "
 	"not_before <= ?1 AND " NEEDS_DONE " ORDER BY priority DESC, id LIMIT 1) FROM one) "
 	"SELECT task.id FROM best JOIN task ON task.id = best.id ORDER BY turn, priority DESC, task.id LIMIT 1";
 
-/* Whom it serves is behind all others now. */
+/* The tree of this task is behind all others now. */
 static int take_turn(struct store *s, int64_t id)
 {
 	return db_exec(s,
-		       "INSERT INTO served (resource, tree, turn) SELECT resource, tree, (SELECT coalesce(max(turn), 0) + 1 FROM served) "
-		       "FROM task WHERE id = ? ON CONFLICT (resource, tree) DO UPDATE SET turn = excluded.turn",
+		       "INSERT INTO served (resource, tree, turn) "
+		       "SELECT resource, tree, (SELECT coalesce(max(turn), 0) + 1 FROM served) FROM task WHERE id = ? "
+		       "ON CONFLICT (resource, tree) DO UPDATE SET turn = excluded.turn",
 		       INT(id));
 }
 

@@ -111,8 +111,8 @@ int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t
 int store_branches_by_turn(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n)
 {
 	return db_list(s, &BRANCH, ret, ret_n,
-		       "WHERE tree = ?1 ORDER BY (SELECT coalesce(max(q.id), 0) FROM comparison q WHERE q.tree = ?1 AND q.branch = "
-		       "branch.name), name",
+		       "WHERE tree = ?1 ORDER BY (SELECT coalesce(max(q.id), 0) FROM comparison q "
+		       "WHERE q.tree = ?1 AND q.branch = branch.name), name",
 		       INT(tree));
 }
 

@@ -8,9 +8,10 @@ static const char replacement[] = "\xef\xbf\xbd";
 
 struct range { uint32_t from, to; };
 static const struct range hidden[] = { /* sorted; DerivedCoreProperties.txt of Unicode 15, and what the header names */
-	{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f}, {0x200b, 0x200f},
-	{0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfdd0, 0xfdef}, {0xfe00, 0xfe0f}, {0xfeff, 0xfeff}, {0xffa0, 0xffa0},
-	{0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a}, {0xe0000, 0xe0fff},
+	{0xad, 0xad}, {0x34f, 0x34f}, {0x61c, 0x61c}, {0x115f, 0x1160}, {0x17b4, 0x17b5}, {0x180b, 0x180f},
+	{0x200b, 0x200f}, {0x2028, 0x202e}, {0x2060, 0x206f}, {0x3164, 0x3164}, {0xfdd0, 0xfdef}, {0xfe00, 0xfe0f},
+	{0xfeff, 0xfeff}, {0xffa0, 0xffa0}, {0xfff0, 0xfffb}, {0xfffe, 0xffff}, {0x1bca0, 0x1bca3}, {0x1d173, 0x1d17a},
+	{0xe0000, 0xe0fff},
 };
 
 static enum utf8_class class_of(uint32_t c)
@@ -34,7 +35,8 @@ size_t utf8_next(const char *str, size_t left, enum utf8_class *ret_class, uint3
 		good = (s[i] & 0xc0) == 0x80;
 		c = c << 6 | (s[i] & 0x3f);
 	}
-	good = good && !(n == 3 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) && !(n == 4 && (c < 0x10000 || c > 0x10ffff));
+	good = good && !(n == 3 && (c < 0x800 || (c >= 0xd800 && c < 0xe000))) &&
+	       !(n == 4 && (c < 0x10000 || c > 0x10ffff));
 	*ret_class = good ? class_of(c) : UTF8_INVALID;
 	if (ret_c)
 		*ret_c = good ? c : s[0];
@@ -57,12 +59,13 @@ bool utf8_valid(const char *s)
 
 struct url { const char *scheme, *user, *host, *stop; }; /* user..host: "user:password@", empty where there is none */
 
-/* The URL around "://" at sep, in text; it stops before one of ends. A password with a raw '/' makes what git takes for a bad
- * port: there it goes on to the last @. */
+/* The URL around "://" at sep, in text; it stops before one of ends. With a raw '/' in its password it looks as if it
+ * had a bad port: the credentials then go on to the last @. */
 static struct url split_url(const char *text, const char *sep, const char *ends)
 {
 	const char *user = sep + 3, *stop = user + strcspn(user, ends), *path = MIN(user + strcspn(user, "/?#"), stop);
-	const char *at = memrchr(user, '@', path - user), *host = at ? at + 1 : user, *colon = memrchr(host, ':', path - host);
+	const char *at = memrchr(user, '@', path - user), *host = at ? at + 1 : user;
+	const char *colon = memrchr(host, ':', path - host);
 
 	if (colon && *host != '[' && colon + 1 + strspn(colon + 1, "0123456789") < path) {
 		at = memrchr(path, '@', stop - path);
@@ -99,14 +102,15 @@ static char *without_secrets(const char *s, const char *ends)
 
 static char *text_shown(const char *s) { return without_secrets(s, " \t\r\n'\"<>`\\"); }
 
-/* "me:password@host:path", "https:/me:password@host": what somebody took for the short form of ssh. The colon of a password; *ret_at:
- * the @ behind it. NULL for "git@host:path" and for paths. */
+/* "me:password@host:path", "https:/me:password@host": what somebody took for the short form of ssh. The colon before
+ * the password, and in *ret_at the @ behind it; NULL for "git@host:path" and for paths. */
 static char *short_secret(const char *url, char **ret_at)
 {
 	char *colon = strchr(url, ':');
 
 	*ret_at = strrchr(url, '@');
-	return colon && *ret_at > colon && !memchr(url, '/', colon - url) && !memchr(url, '@', colon - url) ? colon : NULL;
+	return colon && *ret_at > colon && !memchr(url, '/', colon - url) && !memchr(url, '@', colon - url)
+	       ? colon : NULL;
 }
 
 bool url_has_secret(const char *url)
@@ -386,9 +390,9 @@ char *git_branch_ref(const char *branch)
 {
 	size_t n = branch ? strlen(branch) : 0;
 
-	if (!n || strpbrk(branch, " ~^:?*[\\\x7f") || strstr(branch, "..") || strstr(branch, "//") || strstr(branch, "@{") ||
-	    strstr(branch, "/.") || strstr(branch, ".lock/") || *branch == '/' || *branch == '.' || strchr("/.", branch[n - 1]) ||
-	    endswith(branch, ".lock"))
+	if (!n || strpbrk(branch, " ~^:?*[\\\x7f") || strstr(branch, "..") || strstr(branch, "//") ||
+	    strstr(branch, "@{") || strstr(branch, "/.") || strstr(branch, ".lock/") || *branch == '/' ||
+	    *branch == '.' || strchr("/.", branch[n - 1]) || endswith(branch, ".lock"))
 		return NULL;
 	for (const char *s = branch; *s; s++)
 		if ((unsigned char)*s < 0x20)
@@ -401,7 +405,8 @@ void buf_add_filename(struct buf *b, const char *s, size_t max)
 	size_t start = b->len;
 
 	for (; *s && b->len - start < max; s++) {
-		bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') || strchr("-_.", *s);
+		bool plain = (*s >= 'a' && *s <= 'z') || (*s >= 'A' && *s <= 'Z') || (*s >= '0' && *s <= '9') ||
+			     strchr("-_.", *s);
 
 		if (b->len > start || (plain && *s != '-' && *s != '.'))
 			buf_addc(b, plain ? *s : '-');

@@ -7,11 +7,12 @@
 #include "lib/buf.h"
 
 int fs_mkdir_p(const char *path);
-/* A folder that only we can look into, mode 0700; what is in it keeps the modes that it is made with. One that is there already is
- * tightened if it is ours and holds nothing but names that match the globs in own: 0, or 1 where it was left open to others. */
+/* A folder that only we can look into, mode 0700; what is in it keeps the modes that it is made with. One of ours that
+ * is there already is tightened if it holds nothing but names that match the globs in own (NULL-terminated); where it
+ * is left open to others 1 is returned. One of another user is left as it is: 0. */
 int fs_mkdir_private(const char *path, const char *const *own);
-/* A file that only we can read, mode 0600, made empty where there is none. It is never opened where it is there: SQLite's locks are
- * lost when a database is closed. */
+/* A file that only we can read, mode 0600, made empty where there is none. One that is there is not opened: to close it
+ * again would drop the locks that SQLite has on it in this process. */
 int fs_make_private(const char *path);
 /* The folder that the file will live in. */
 int fs_mkdir_parent(const char *path);
@@ -39,7 +40,8 @@ char *fs_word(const char *path);
 /* "XDG_CACHE_HOME/kperfbot" or "~/.cache/kperfbot"; KPERFBOT_CACHE overrides. A new string in *ret, or -ENXIO where the
  * environment names no folder: there is no place that all users share to fall back on. */
 int fs_cache_dir(char **ret);
-/* The same of KPERFBOT_STATE, or /var/lib/kperfbot for root, else XDG_STATE_HOME/kperfbot or ~/.local/state/kperfbot. */
+/* The same with KPERFBOT_STATE, or /var/lib/kperfbot for root, else XDG_STATE_HOME/kperfbot or
+ * ~/.local/state/kperfbot. */
 int fs_state_dir(char **ret);
 /* Where our data files (jobs, kernels/configs, schema) are: KPERFBOT_DATA, else the source tree when the program runs
  * out of it, else PREFIX/share/kperfbot. Not to be freed. */

@@ -7,9 +7,10 @@ int git_exec(const struct git_spec *g, struct proc_result *ret)
 {
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
 
-	strv_addv(&argv, ARGV("git", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0", "-c", "core.packedGitLimit=2g", "-c",
-			      "core.bigFileThreshold=64m", "-c", "core.deltaBaseCacheLimit=64m", "-c", "pack.threads=2", "-c",
-			      "pack.windowMemory=256m", "-c", "core.fsmonitor=false"));
+	strv_addv(&argv, ARGV("git", "-c", "core.hooksPath=/dev/null", "-c", "gc.auto=0",
+			      "-c", "core.packedGitLimit=2g", "-c", "core.bigFileThreshold=64m",
+			      "-c", "core.deltaBaseCacheLimit=64m",
+			      "-c", "pack.threads=2", "-c", "pack.windowMemory=256m", "-c", "core.fsmonitor=false"));
 	strv_addv(&argv, g->args);
 	strv_addv(&env, ARGV("LC_ALL=C.UTF-8", "LANGUAGE=C", "GIT_TERMINAL_PROMPT=0"));
 	if (!g->user_config)
@@ -21,14 +22,16 @@ int git_exec(const struct git_spec *g, struct proc_result *ret)
 	return proc_run(&(struct proc_spec){.argv = (const char *const *)argv.v, .env_clear = true,
 					    .env_add = (const char *const *)env.v, .cwd = g->cwd, .input = g->input,
 					    .timeout_s = g->timeout_s > 0 ? g->timeout_s : GIT_TIMEOUT_S,
-					    .max_output = g->max_output, .limit_data = g->memory ? g->memory : GIT_MEMORY,
-					    .limit_fsize = g->file_size ? g->file_size : GIT_FILE_SIZE, .cancel = g->cancel}, ret);
+					    .max_output = g->max_output,
+					    .limit_data = g->memory ? g->memory : GIT_MEMORY,
+					    .limit_fsize = g->file_size ? g->file_size : GIT_FILE_SIZE,
+					    .cancel = g->cancel}, ret);
 }
 
 int git_status(const struct proc_result *r)
 {
-	static const char *const limits[] = {"out of memory", "cannot allocate memory", "malloc failed", "file too large",
-					     "bad_alloc", "exceeds the limit"};
+	static const char *const limits[] = {"out of memory", "cannot allocate memory", "malloc failed",
+					     "file too large", "bad_alloc", "exceeds the limit"};
 
 	if (!r->status)
 		return 0;

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * git.h - the git program on what strangers made. Every run has a deadline, a cap on its memory (mapped packs do not count), on
- * the files that it writes and on its output, no hooks, no questions, and no configuration but the repository's own.
+ * git.h - the git program on what strangers made. Every run has a deadline, caps on its memory (mapped packs do not
+ * count), on the files that it writes and on its output, no hooks, no questions, and no configuration but the
+ * repository's own, unless user_config asks for more.
  *
  *	_cleanup_(proc_result_release) struct proc_result r = {0};
  *	int e = git_exec(&(struct git_spec){.git_dir = dir, .args = ARGV("rev-parse", "HEAD")}, &r);
@@ -21,7 +22,7 @@ struct git_spec {
 	const char *const *env_add;     /* or NULL */
 	const char *git_dir;            /* or NULL */
 	const char *cwd, *input;
-	bool user_config;               /* with the user's and the system's configuration: proxies, credential helpers */
+	bool user_config;               /* the user's and the system's configuration, too: proxies, certificates */
 	double timeout_s;               /* 0: GIT_TIMEOUT_S */
 	size_t max_output;              /* 0: 16 MiB */
 	uint64_t memory, file_size;     /* 0: GIT_MEMORY, GIT_FILE_SIZE */

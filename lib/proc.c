@@ -58,7 +58,8 @@ static int enter_ids(int gate)
 
 static int write_map(pid_t pid, const char *file, unsigned us, unsigned other)
 {
-	_cleanup_free_ char *path = xasprintf("/proc/%d/%s", pid, file), *map = xasprintf("0 %u 1\n1 %u 1\n", us, other);
+	_cleanup_free_ char *path = xasprintf("/proc/%d/%s", pid, file);
+	_cleanup_free_ char *map = xasprintf("0 %u 1\n1 %u 1\n", us, other);
 	_cleanup_close_ int fd = open(path, O_WRONLY | O_CLOEXEC);
 
 	if (fd < 0 || write(fd, map, strlen(map)) != (ssize_t)strlen(map))
@@ -106,7 +107,8 @@ static int enter_groups(const char *const *groups)
 }
 
 /* In the child; on failure the errno goes up the pipe. */
-static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int err, int report, int gate, pid_t parent)
+static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int err, int report, int gate,
+				 pid_t parent)
 {
 	sigset_t none;
 	int e;
@@ -129,7 +131,8 @@ static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int
 	if (report <= 2 || (report = fcntl(report, F_DUPFD_CLOEXEC, PROC_PASSED_FD + 1)) < 0)
 		goto fail;
 	syscall(SYS_close_range, 3, ~0U, 1U << 2 /* CLOSE_RANGE_CLOEXEC */);
-	if (s->pass_fd > 0 && (s->pass_fd == PROC_PASSED_FD ? fcntl(s->pass_fd, F_SETFD, 0) : dup2(s->pass_fd, PROC_PASSED_FD)) < 0)
+	if (s->pass_fd > 0 &&
+	    (s->pass_fd == PROC_PASSED_FD ? fcntl(s->pass_fd, F_SETFD, 0) : dup2(s->pass_fd, PROC_PASSED_FD)) < 0)
 		goto fail;
 	if (s->cwd && chdir(s->cwd) < 0)
 		goto fail;
@@ -291,8 +294,9 @@ static int pump(const struct proc_spec *s, pid_t pid, int pidfd, int in, int out
 			continue;
 		}
 		if (!kill_at && (now > deadline || (cancel && *cancel))) {
-			result = cancel && *cancel ? err_set(-ECANCELED, "'%s' was stopped", s->argv[0])
-						   : err_set(-ETIMEDOUT, "'%s' took longer than %g s", s->argv[0], limit);
+			result = cancel && *cancel
+				 ? err_set(-ECANCELED, "'%s' was stopped", s->argv[0])
+				 : err_set(-ETIMEDOUT, "'%s' took longer than %g s", s->argv[0], limit);
 			kill(-pid, SIGTERM);
 			kill_at = now + (usec_t)(KILL_GRACE_S * 1e6);
 		} else if (kill_at && now > kill_at) {

@@ -29,13 +29,14 @@ struct proc_spec {
 	const struct proc_ids *ids;  /* a user namespace of its own, or NULL */
 	const char *const *groups;   /* control group folders that the child enters, NULL-terminated, or NULL */
 	int pass_fd;                 /* > 0: the child has this descriptor as PROC_PASSED_FD */
-	volatile const int *cancel;  /* non-zero: the child is stopped; result -ECANCELED. NULL: proc_cancel_on()'s */
+	volatile const int *cancel;  /* non-zero: the child is stopped, result -ECANCELED; NULL: proc_cancel_on()'s */
 };
 
 /*
- * A user namespace in which id 0 is who we are outside and id 1 is a second identity, so that the child (which starts as 0, with
- * all capabilities over what both own and over nothing else) can hand over to 1. No further user namespace can be made in it.
- * root writes the map itself; others do it by newuidmap and newgidmap, for which the ids must be in /etc/subuid and /etc/subgid.
+ * A user namespace in which id 0 is who we are outside and id 1 is a second identity, so that the child (which starts
+ * as 0, with all capabilities over what both own and over nothing else) can hand over to 1. No further user namespace
+ * can be made in it. root writes the map itself; others do it by newuidmap and newgidmap, for which the ids must be in
+ * /etc/subuid and /etc/subgid.
  */
 struct proc_ids { uid_t uid; gid_t gid; };      /* what 1 is outside */
 #define PROC_PASSED_FD 9

@@ -10,8 +10,8 @@
  *	table_print(&t, TABLE_TERM, stdout);
  *	table_release(&t);
  *
- * Each form goes out by lib/escape.h: CSV is exact but for control characters, bytes that are no UTF-8 and cells that look like
- * formulas (buf_add_csv()); on a terminal what is invisible there is shown as \xNN, too.
+ * Each form goes out by lib/escape.h: CSV is exact but for control characters, bytes that are no UTF-8 and cells that
+ * look like formulas (buf_add_csv()); on a terminal what is invisible there is shown as \xNN, too.
  *
  * JSON is one array of objects, {"commit": "...", "boots": 6}; cells never set are null there and empty elsewhere.
  */

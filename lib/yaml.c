@@ -64,8 +64,8 @@ static void forget_anchors(struct loader *l)
 
 static int too_large(const struct loader *l)
 {
-	return err_set(-EFBIG, "%s: more than %d levels, %d values, %u bytes of text or %d anchors", l->y->file, MAX_DEPTH, MAX_NODES,
-		       MAX_TEXT, MAX_ANCHORS);
+	return err_set(-EFBIG, "%s: more than %d levels, %d values, %u bytes of text or %d anchors", l->y->file,
+		       MAX_DEPTH, MAX_NODES, MAX_TEXT, MAX_ANCHORS);
 }
 
 /* Takes so much of what a file may hold. */
@@ -109,7 +109,8 @@ static int note_anchor(struct loader *l, const yaml_char_t *name, struct node *n
 /* The latest anchor of that name. */
 static int find_alias(struct loader *l, const yaml_event_t *e, struct node **ret)
 {
-	const struct ynode here = {.file = l->y->file, .line = (int)e->start_mark.line + 1, .col = (int)e->start_mark.column + 1};
+	const struct ynode here = {.file = l->y->file, .line = (int)e->start_mark.line + 1,
+				   .col = (int)e->start_mark.column + 1};
 
 	for (size_t i = l->n_anchors; i--;) {
 		struct anchor *a = &l->anchor[i];

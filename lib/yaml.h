@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * yaml.h - YAML files as a small read-only tree that knows line and column of every node, on top of libyaml. Anchors,
- * aliases and << merge keys are resolved. Limits guard against hostile files: 4 MiB, 100 levels, and, with all that aliases
- * repeat, 100,000 nodes and 16 MiB of text.
+ * aliases and << merge keys are resolved. Limits guard against hostile files: 4 MiB, 100 levels, 1000 anchors in a
+ * document, and, with all that aliases repeat, 100,000 nodes and 16 MiB of text. No line may begin with % (directives).
  *
  *	struct yaml y = {0};
  *	r = yaml_load_file("etc/trees.yaml", &y);
