@@ -303,7 +303,8 @@ static void add_test(const struct facts *f, struct buf *out)
 	buf_adds(out, "\ntest machine: ");
 	buf_add_shown(out, f->machine.description ? f->machine.description : f->machine.tbox_group);
 	if (f->exposed)
-		buf_adds(out, "\nnot isolated: the code of this tree ran with all rights of the robot, so it could have made these numbers itself");
+		buf_adds(out, "\nnot isolated: the code of this tree ran with all rights of the robot, so it could "
+			      "have made these numbers itself");
 	buf_adds(out, "\nparameters:\n\n");
 	for (size_t i = 0; i < f->keys.n; i++) {
 		buf_addc(out, '\t');
@@ -359,8 +360,8 @@ static void add_materials(const struct facts *f, const char *dir, struct buf *ou
 	buf_add_shell(out, ref);
 	buf_addc(out, '\n');
 	if (f->series.commit)
-		buf_addf(out, "\tgit checkout %s && git am -k patches.mbox    # %" PRId64 " of the series; then without the last one\n",
-			 f->series.base, f->patch);
+		buf_addf(out, "\tgit checkout %s && git am -k patches.mbox    # %" PRId64 " of the series; then "
+			      "without the last one\n", f->series.base, f->patch);
 	else
 		buf_addf(out, "\tgit checkout %s    # and then %s, its parent\n", f->bad, f->good);
 	if (program)
@@ -438,8 +439,9 @@ static char *message_id(const struct facts *f, const struct report_config *cfg)
 {
 	const char *at = cfg->robot_address ? strchr(cfg->robot_address, '@') : NULL;
 	_cleanup_free_ char *url = url_shown(f->tree.url);
-	_cleanup_free_ char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%" PRId64 "\n", f->tree.name, url, f->cmp.base,
-					      f->cmp.head, f->cmp.kconfig, f->cmp.job, f->machine.tbox_group, f->c.metric, f->c.part);
+	_cleanup_free_ char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%" PRId64 "\n", f->tree.name, url,
+					      f->cmp.base, f->cmp.head, f->cmp.kconfig, f->cmp.job, f->machine.tbox_group,
+					      f->c.metric, f->c.part);
 	char hex[SHA256_HEX];
 
 	sha256_hex(text, strlen(text), hex);

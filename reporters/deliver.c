@@ -51,7 +51,8 @@ void delivery_is_later(struct db_delivery *d, const char *text)
 		pause *= 2;
 	d->attempts++;
 	d->next_try = enough ? 0 : now_usec() + MIN(pause, LONGEST_PAUSE);
-	become(d, enough ? "failed" : "waiting", xasprintf(enough ? "%s; given up after %" PRId64 " attempts" : "%s", text, d->attempts));
+	become(d, enough ? "failed" : "waiting",
+	       xasprintf(enough ? "%s; given up after %" PRId64 " attempts" : "%s", text, d->attempts));
 }
 
 int delivery_later(struct store *s, struct db_delivery *d, const char *fmt, ...)
@@ -80,8 +81,9 @@ static int mbox_state(struct store *s, const struct db_report *rep, const struct
 	if (streq(d.state, "sent"))
 		return 0;
 	if (streq(d.state, "failed") || streq(d.state, "unknown"))
-		return err_set(-ECONNREFUSED, "writing case %" PRId64 " to the mbox failed for good (%s); 'kperfbot report send %" PRId64
-			       " --force' tries again", rep->case_id, d.detail ? d.detail : "", rep->case_id);
+		return err_set(-ECONNREFUSED, "writing case %" PRId64 " to the mbox failed for good (%s); 'kperfbot "
+			       "report send %" PRId64 " --force' tries again", rep->case_id,
+			       d.detail ? d.detail : "", rep->case_id);
 	if (streq(d.state, "waiting") && d.next_try > now_usec())
 		return err_set(-EAGAIN, "waits until its next attempt: %s", d.detail ? d.detail : "");
 	r = mbox_deliver(s, rep, &d, cfg->mbox);

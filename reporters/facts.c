@@ -190,8 +190,9 @@ static void load_series(struct store *s, const char *git_dir, struct facts *f)
 	commits = xasprintf("%s..%s", p.base, f->bad);
 	/* -k keeps subjects as they are: the same commits come of it */
 	if (git_exec(&(struct git_spec){.git_dir = git_dir,
-					.args = ARGV("format-patch", "-k", "--stdout", "--no-signature", "--no-ext-diff", "--no-textconv",
-						     "--binary", "--full-index", "--end-of-options", commits)}, &r) >= 0 &&
+					.args = ARGV("format-patch", "-k", "--stdout", "--no-signature",
+						     "--no-ext-diff", "--no-textconv", "--binary", "--full-index",
+						     "--end-of-options", commits)}, &r) >= 0 &&
 	    !r.status && !r.truncated)
 		buf_add(&f->mbox, buf_str(&r.out), r.out.len);
 }

@@ -42,7 +42,7 @@ struct facts {
 	struct buf mbox;                /* its patches up to bad, empty where git does not have them */
 	double effect, lo, hi;          /* relative; of the proof, else of the whole change */
 	int verdict;                    /* -1 regression, +1 improvement, 0 not known */
-	bool exposed;           /* a tree's code ran with the robot's own rights, when it was built or measured */
+	bool exposed;                   /* a tree's code was built or measured with the robot's own rights */
 	char *root_image;
 	char *testcase;                 /* the job's suite as LKP prints it */
 	struct strv keys, values;       /* the job's parameters, in job file order */

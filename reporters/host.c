@@ -8,7 +8,7 @@
 
 /* A guest may write anything; where a job's own script wrote it, it is some hundred short lines. */
 #define FILE_MAX (1u << 20)
-#define FACTS_MAX (64u << 10)     /* looked at */
+#define FACTS_MAX (64u << 10)   /* looked at */
 #define LINES_OF_RUN 1000
 #define FACTS_OF_SIDE 1000
 #define KEY_MAX 64
@@ -73,7 +73,8 @@ static void read_run(const char *dir, struct side *s)
 		note(s, "warning", "host-facts is too long, so not all of it was looked at");
 	if (b.len > FACTS_MAX)
 		b.s[FACTS_MAX] = 0;
-	for (char *l = b.s ? strtok_r(b.s, "\n", &save) : NULL; l && lines < LINES_OF_RUN; l = strtok_r(NULL, "\n", &save), lines++) {
+	for (char *l = b.s ? strtok_r(b.s, "\n", &save) : NULL; l && lines < LINES_OF_RUN;
+	     l = strtok_r(NULL, "\n", &save), lines++) {
 		char *colon = strstr(l, ": ");
 
 		if (!colon)

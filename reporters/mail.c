@@ -152,15 +152,17 @@ static bool is_word(const char *s, size_t n, const char *const *words)
 bool mail_address_acts(const char *a)
 {
 	static const char *const offices[] = {
-		"majordomo", "listserv", "mailman", "mlmmj", "ezmlm", "sympa", "listmaster", "listar", "ecartis", "smartlist", "petidomo",
-		"mailer-daemon", "mailer", "postmaster", "hostmaster", "webmaster", "abuse", "noc", "spam", "root", "daemon", "bin",
-		"nobody", "uucp", "usenet", "news", "www-data", "operator", "admin", "administrator", "noreply", "no-reply", "devnull",
-		"control", "subscribe", "unsubscribe", "subscriptions", NULL};
+		"majordomo", "listserv", "mailman", "mlmmj", "ezmlm", "sympa", "listmaster", "listar", "ecartis",
+		"smartlist", "petidomo", "mailer-daemon", "mailer", "postmaster", "hostmaster", "webmaster", "abuse",
+		"noc", "spam", "root", "daemon", "bin", "nobody", "uucp", "usenet", "news", "www-data", "operator",
+		"admin", "administrator", "noreply", "no-reply", "devnull", "control", "subscribe", "unsubscribe",
+		"subscriptions", NULL};
 	static const char *const commands[] = {
-		"subscribe", "unsubscribe", "sub", "unsub", "confsub", "confunsub", "request", "owner", "bounce", "bounces", "join", "leave",
-		"confirm", "help", "admin", "accept", "reject", "approve", "approval", "moderate", "moderator", "editor", "return",
-		"outgoing", "daemon", "close", "done", "control", NULL};
-	static const char *const first[] = {"owner", "request", "subscribe", "unsubscribe", "confirm", "bounce", "bounces", "approve", NULL};
+		"subscribe", "unsubscribe", "sub", "unsub", "confsub", "confunsub", "request", "owner", "bounce",
+		"bounces", "join", "leave", "confirm", "help", "admin", "accept", "reject", "approve", "approval",
+		"moderate", "moderator", "editor", "return", "outgoing", "daemon", "close", "done", "control", NULL};
+	static const char *const first[] = {"owner", "request", "subscribe", "unsubscribe", "confirm", "bounce",
+					    "bounces", "approve", NULL};
 	size_t n = strcspn(a, "@"), k = strcspn(a, "@+-");
 
 	if (memchr(a, '=', n) || is_word(a, n, offices) || (k < n && (is_word(a, k, offices) || is_word(a, k, first))))

@@ -101,8 +101,8 @@ static pcre2_code *regex_compile(struct looker *l, const char *section, const ch
 {
 	int error = 0;
 	size_t at;
-	pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED, PCRE2_EXTENDED | PCRE2_NEVER_BACKSLASH_C,
-				       &error, &at, l->cc);
+	pcre2_code *re = pcre2_compile((PCRE2_SPTR)pattern, PCRE2_ZERO_TERMINATED,
+				       PCRE2_EXTENDED | PCRE2_NEVER_BACKSLASH_C, &error, &at, l->cc);
 
 	if (!re)
 		left_out(l, section, "a pattern that cannot be read");

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * maintainers.h - who looks after a file, by the kernel's MAINTAINERS file (its own head describes the format; the rules
- * for F:, X:, N: and K: are those of scripts/get_maintainer.pl). Pure text, made for files of any content: a pattern that takes
- * too much of time or memory is passed over, and after MAINTAINERS_S seconds the rest of the file.
+ * maintainers.h - who looks after a file, by the kernel's MAINTAINERS file (its own head describes the format; the
+ * rules for F:, X:, N: and K: are those of scripts/get_maintainer.pl). Pure text, made for files of any content: a
+ * pattern that takes too much time or memory is passed over, and after MAINTAINERS_S seconds the rest of the file.
  */
 #ifndef KPB_REPORTERS_MAINTAINERS_H
 #define KPB_REPORTERS_MAINTAINERS_H
@@ -19,7 +19,7 @@ struct maintainer {
 };
 struct maintainers {
 	struct maintainer *v; size_t n, cap;
-	char *left_out;         /* why somebody may be missing: a pattern over its limits, or all of them; NULL: nobody is */
+	char *left_out;         /* why somebody may be missing: something was passed over; or NULL */
 };
 void maintainers_release(struct maintainers *m);
 

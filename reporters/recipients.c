@@ -56,8 +56,8 @@ static char *changed_lines(const char *git_dir, const struct facts *f)
 {
 	const char *parent = f->bad_info.n_parents ? f->bad_info.parents[0] : NULL;
 	struct git_spec g = {.git_dir = git_dir, .max_output = MAX_PATCH,
-			     .args = ARGV("diff-tree", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-textconv", "--end-of-options",
-					  parent, f->bad)};
+			     .args = ARGV("diff-tree", "-p", "-U0", "--no-color", "--no-ext-diff", "--no-textconv",
+					  "--end-of-options", parent, f->bad)};
 	_cleanup_(proc_result_release) struct proc_result res = {0};
 	struct buf out = {0};
 
@@ -137,7 +137,8 @@ void recipients_of(const struct facts *f, const char *git_dir, const struct repo
 	if (r.acting) {
 		char *other = r.left_out;
 
-		r.left_out = xasprintf("%zu addresses that make mail software act%s%s", r.acting, other ? "; " : "", other ? other : "");
+		r.left_out = xasprintf("%zu addresses that make mail software act%s%s", r.acting, other ? "; " : "",
+				       other ? other : "");
 		free(other);
 	}
 	if (!r.n || !r.v[0].to)

@@ -33,15 +33,15 @@ struct report_config {
 	const char *const *allow;                       /* globs of addresses that may get mail; NULL: nobody */
 	const char *const *always_cc;                   /* subject to allow too */
 	size_t max_recipients;                          /* default 20 */
-	size_t max_per_day;                             /* reports by SMTP for one address in 24 hours; the rest waits; 0: no limit */
+	size_t max_per_day;                             /* by SMTP for an address in 24 hours, more wait; 0: all */
 	const struct effect_rules *min_effects;         /* for the table; NULL: none */
 	const char *reproduce_dir;                      /* folder for the case's files (script, config, logs) */
 };
-/* Composes and stores the report of a case in state found or proven; git_dir of its tree for names and MAINTAINERS.
- * -EEXIST where there is one. */
+/* Composes and stores the report of a case that was found (whatever became of it since); git_dir of its tree for
+ * names and MAINTAINERS. -EEXIST where there is one. */
 int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id);
 /* Delivers by one way ("mbox" or "smtp"). 0: sent (or was already); -EAGAIN: try again later (message says why);
- * -EUNATCH: nobody allowed; anything else: failed for good. */
+ * -EUNATCH: nobody allowed; -EALREADY: not known whether it arrived; anything else: failed for good. */
 int report_deliver(struct store *s, int64_t case_id, const char *way, const struct report_config *cfg);
 /* The script that reproduces a case on a plain Debian machine (checkout, config, build, boot, run both, compare). */
 int report_reproduce_script(struct store *s, int64_t case_id, struct buf *out);

@@ -60,8 +60,8 @@ static void add_base64(struct buf *b, const char *text)
 	}
 }
 
-/* A function that prints text: as it is where people can read it, else encoded, which is byte for byte. The end mark cannot be in the
- * text: it is made of the text's own hash. */
+/* A function that prints text: as it is where people can read it, else encoded, which is byte for byte. The end mark
+ * cannot be in the text: it is made of the text's own hash. */
 static void add_document(struct buf *b, const char *function, const char *text)
 {
 	bool plain = is_readable(text);
@@ -90,7 +90,8 @@ static int read_config(const struct facts *f, struct buf *ret)
 	_cleanup_free_ char *path = config_path(f);
 
 	if (!path || fs_read(path, MAX_CONFIG, ret) < 0)
-		return err_set(-ENODATA, "the kernel config of %.10s is gone: build it again with 'kperfbot build %s'", f->bad, f->bad);
+		return err_set(-ENODATA, "the kernel config of %.10s is gone: build it again with 'kperfbot build %s'",
+			       f->bad, f->bad);
 	return kconfig_check(ret->s, ret->len) < 0 ? err_prefix(-ENODATA, "%.10s", f->bad) : 0;
 }
 

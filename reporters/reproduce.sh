@@ -25,7 +25,8 @@ fetch() {
 		say "fetching $oid"
 		# most servers give a single commit; others need the whole branch
 		git -C "$src" fetch -q --depth=1 -- "$url" "$oid" 2>/dev/null ||
-			git -C "$src" fetch -q -- "$url" "${branch:-refs/heads/*:refs/kperfbot/*}" || die "cannot fetch from $url"
+			git -C "$src" fetch -q -- "$url" "${branch:-refs/heads/*:refs/kperfbot/*}" ||
+			die "cannot fetch from $url"
 		git -C "$src" cat-file -e "$oid^{commit}" 2>/dev/null || die "$url no longer has commit $oid"
 	done
 	[ -z "$series_base" ] || make_series

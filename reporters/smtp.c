@@ -15,7 +15,11 @@
 
 enum stage { GREETING, MAIL, RCPT, DATA, TEXT, FAREWELL };     /* what the next answer is about */
 
-struct person { struct db_delivery d; int code; char *words; bool changed; };   /* code, words: the last answer to RCPT */
+struct person {
+	struct db_delivery d;
+	int code; char *words;          /* the last answer to RCPT */
+	bool changed;
+};
 struct people { struct person *v; size_t n, cap; };
 
 struct sending {
@@ -61,7 +65,8 @@ static bool accepted(const struct person *p) { return p->code >= 200 && p->code 
 static bool too_many(const struct person *p)
 {
 	return p->code == 452 || p->code == 552 ||
-	       (p->words && (strstr(p->words, " 4.5.3 ") || strstr(p->words, " 5.5.3 ") || strcasestr(p->words, "too many recipients")));
+	       (p->words && (strstr(p->words, " 4.5.3 ") || strstr(p->words, " 5.5.3 ") ||
+			     strcasestr(p->words, "too many recipients")));
 }
 
 /* The mail with the recipients' part of its header made anew: the allow-list may have changed since it was written. */
@@ -209,8 +214,8 @@ static bool is_loopback(const char *url)
 	return startswith(host, "127.") || startswith(host, "[::1]") || (n == strlen("localhost") && startswith(host, "localhost"));
 }
 
-/* From here on this process has the password: no core file and no other process of our user gets it. libcurl keeps copies, so that holds to
- * its end. */
+/* From here on this process has the password: no core file and no other process of our user gets it. libcurl keeps
+ * copies, so that holds to its end. */
 static void keep_to_ourselves(void)
 {
 	setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
@@ -224,7 +229,6 @@ static int set_login(CURL *c, const struct report_config *cfg)
 
 	keep_to_ourselves();
 	r = cfg->smtp_password_file ? read_password(cfg->smtp_password_file, &password) : 0;
-
 	if (r < 0)
 		return r;
 	curl_easy_setopt(c, CURLOPT_USERNAME, cfg->smtp_user);
@@ -285,7 +289,8 @@ static void after_text(const struct sending *x, struct person *p, const char *wh
 		delivery_is(&p->d, "unknown", "the connection broke after the text was sent: %s", what);
 }
 
-/* A login that fails, a certificate that is not known, a server that is away: people will mend that, the report can wait. */
+/* A login that fails, a certificate that is not known, a server that is away: people will mend that; the report can
+ * wait. */
 static void conclude(const struct sending *x, struct person *p, const char *what)
 {
 	p->changed = true;
@@ -376,19 +381,21 @@ static int put_off(struct store *s, const struct report_config *cfg, struct pers
 {
 	const usec_t day = 86400 * USEC_PER_SEC;
 	usec_t oldest = 0;
-	int r = cfg->max_per_day ? store_deliveries_full(s, p->d.recipient, cfg->max_per_day, now_usec() - day, &oldest) : 0;
+	int r = !cfg->max_per_day ? 0 :
+		store_deliveries_full(s, p->d.recipient, cfg->max_per_day, now_usec() - day, &oldest);
 
 	if (r < 0 || !oldest)
 		return r;
-	delivery_is(&p->d, "waiting", "%zu reports have gone there within a day, as many as 'max_per_day' allows", cfg->max_per_day);
+	delivery_is(&p->d, "waiting", "%zu reports have gone there within a day, as many as 'max_per_day' allows",
+		    cfg->max_per_day);
 	p->d.next_try = oldest + day;
 	p->changed = true;
 	return 1;
 }
 
 /* To those whose time has come. 1: there are more. */
-static int transaction(struct store *s, const struct db_report *rep, const struct report_config *cfg, const struct recipients *all,
-		       struct people *l)
+static int transaction(struct store *s, const struct db_report *rep, const struct report_config *cfg,
+		       const struct recipients *all, struct people *l)
 {
 	_cleanup_buf_ struct buf text = {0};
 	struct sending x = {.s = s};
@@ -451,8 +458,8 @@ static void take_over(struct person *p, bool allowed)
 		p->changed = false;
 }
 
-static int load(struct store *s, const struct db_report *rep, const struct report_config *cfg, const struct recipients *all,
-		struct people *ret)
+static int load(struct store *s, const struct db_report *rep, const struct report_config *cfg,
+		const struct recipients *all, struct people *ret)
 {
 	struct db_delivery *d = NULL;
 	size_t n = 0;
@@ -475,8 +482,8 @@ static int load(struct store *s, const struct db_report *rep, const struct repor
 		if (known)
 			continue;
 		GROW(ret->v, ret->n, ret->cap);
-		ret->v[ret->n++] = (struct person){.d = {.report = rep->id, .way = xstrdup("smtp"), .recipient = xstrdup(address),
-							.state = xstrdup("waiting")}};
+		ret->v[ret->n++] = (struct person){.d = {.report = rep->id, .way = xstrdup("smtp"),
+							.recipient = xstrdup(address), .state = xstrdup("waiting")}};
 	}
 	return people_save(s, ret);
 }
@@ -497,12 +504,12 @@ static int standing(const struct people *l, int64_t case_id)
 	for (size_t i = 0; i < l->n; i++)
 		sent += streq(l->v[i].d.state, "sent");
 	if ((d = first_in(l, "waiting")))
-		return err_set(-EAGAIN, "%zu of %zu recipients have the report, the others are tried again later: %s: %s", sent, l->n,
-			       d->recipient, d->detail ? d->detail : "");
+		return err_set(-EAGAIN, "%zu of %zu recipients have the report, the others are tried again later: %s: "
+			       "%s", sent, l->n, d->recipient, d->detail ? d->detail : "");
 	if ((d = first_in(l, "unknown")))
-		return err_set(-EALREADY, "it is not known whether %s got the report (%s), %zu of %zu recipients have it; ask, then "
-			       "'kperfbot report send %" PRId64 " --smtp --force' sends it again", d->recipient,
-			       d->detail ? d->detail : "", sent, l->n, case_id);
+		return err_set(-EALREADY, "it is not known whether %s got the report (%s), %zu of %zu recipients have "
+			       "it; ask, then 'kperfbot report send %" PRId64 " --smtp --force' sends it again",
+			       d->recipient, d->detail ? d->detail : "", sent, l->n, case_id);
 	d = first_in(l, "failed");
 	return sent || !d ? 0 : err_set(-ECONNREFUSED, "no recipient has the report: %s: %s", d->recipient,
 					d->detail ? d->detail : "");
