@@ -57,14 +57,15 @@ static void print_mailed(const struct ctx *c, const struct db_case *k)
 	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
 	struct report_standing st = {0};
 
-	if ((streq(k->state, "reported") || streq(k->state, "found")) && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
+	if ((streq(k->state, "reported") || streq(k->state, "found")) &&
+	    report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
 		printf("%zu of %zu recipients have to wait: the daemon tries again\n", st.waiting, st.n);
-
 	if (streq(k->state, "unmailed"))
-		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n", k->id, smtp);
+		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n",
+		       k->id, smtp);
 	else if (streq(k->state, "undelivered"))
-		printf("not mailed: nobody took it; 'kperfbot case show %" PRId64 "' tells why, 'kperfbot report send %" PRId64 "%s --force' "
-		       "tries again\n", k->id, k->id, smtp);
+		printf("not mailed: nobody took it; 'kperfbot case show %" PRId64 "' tells why, 'kperfbot report send "
+		       "%" PRId64 "%s --force' tries again\n", k->id, k->id, smtp);
 }
 
 static int print_result(struct ctx *c, int64_t id, bool *ret_found)
@@ -85,14 +86,14 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 
 		if (k->comparison != id)
 			continue;
-		*ret_found |= k->culprit && (streq(k->state, "found") || streq(k->state, "reported") || streq(k->state, "unmailed") ||
-					     streq(k->state, "undelivered"));
+		*ret_found |= k->culprit && (streq(k->state, "found") || streq(k->state, "reported") ||
+					     streq(k->state, "unmailed") || streq(k->state, "undelivered"));
 		json_object_array_add(list, case_json(k));
 		if (!c->json)
-			term_printf(stdout,
-				    "case %" PRId64 ": %s: %s %+.3f%%%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n", k->id,
-			       k->state, k->metric, 100 * k->effect, k->culprit ? " by " : "", k->culprit ? k->culprit : "",
-			       k->posterior, k->boots, k->builds);
+			term_printf(stdout, "case %" PRId64 ": %s: %s %+.3f%%%s%s (posterior %.4f, %" PRId64 " boots, "
+				    "%" PRId64 " builds)\n", k->id, k->state, k->metric, 100 * k->effect,
+				    k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior, k->boots,
+				    k->builds);
 		if (!c->json)
 			print_mailed(c, k);
 	}

@@ -107,9 +107,10 @@ static int build(struct ctx *c, const char *rev, const char *patches, const char
 				   .git_dir = a.git_dir, .commit = commit, .kconfig = a.tcfg.kconfig,
 				   .options = (const char *const *)options->v, .command = a.tcfg.build_command,
 				   .artefact = a.tcfg.artefact, .state_dir = c->config.state_dir,
-				   .cache_dir = c->config.cache_dir, .log_path = log, .jobs = c->config.build_jobs, .timeout_s = c->config.build_timeout_s,
-				   .max_memory = (uint64_t)c->config.build_memory_mb << 20, .max_disk = c->config.build_disk_mb << 20,
-				   .max_files = c->config.build_files,
+				   .cache_dir = c->config.cache_dir, .log_path = log, .jobs = c->config.build_jobs,
+				   .timeout_s = c->config.build_timeout_s,
+				   .max_memory = (uint64_t)c->config.build_memory_mb << 20,
+				   .max_disk = c->config.build_disk_mb << 20, .max_files = c->config.build_files,
 				   .cancel = &stop, .progress = show, .progress_arg = &p};
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);

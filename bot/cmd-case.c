@@ -157,8 +157,8 @@ static void tell_culprit(struct story *s, const struct facts *f)
 
 static struct json_object *delivery_json(const struct db_delivery *d)
 {
-	const struct { const char *key, *text; } texts[] = {{"way", d->way}, {"recipient", d->recipient}, {"state", d->state},
-							    {"words", d->detail}};
+	const struct { const char *key, *text; } texts[] = {
+		{"way", d->way}, {"recipient", d->recipient}, {"state", d->state}, {"words", d->detail}};
 	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -351,7 +351,8 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 	one.state = xstrdup(state);
 	one.note = TAKE_PTR(note);
 	one.changed = now_usec();
-	r = why ? 0 : store_case_asked(c->store, id, mail ? ASKED_HAND_MAIL : ASKED_HAND);      /* first: the daemon is awake */
+	/* first: the daemon is awake */
+	r = why ? 0 : store_case_asked(c->store, id, mail ? ASKED_HAND_MAIL : ASKED_HAND);
 	if (r >= 0)
 		r = store_case_put(c->store, &one, &id);
 	if (r < 0)
@@ -363,8 +364,8 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 	if (c->json)
 		printf("{\"case\": %" PRId64 ", \"state\": \"%s\"}\n", id, state);
 	else
-		term_printf(stdout, "case %" PRId64 " is %s now%s\n", id, state, why || mail ? "" : "; what comes of it is not mailed: reopened by hand, "
-		       "without --mail");
+		term_printf(stdout, "case %" PRId64 " is %s now%s\n", id, state, why || mail ? "" :
+			    "; what comes of it is not mailed: reopened by hand, without --mail");
 	return EXIT_DONE;
 }
 

@@ -21,20 +21,16 @@ static void show(const struct config *c)
 	_cleanup_free_ char *smtp = url_shown(c->smtp_url);
 
 	term_printf(stdout, "folder      %s\nstate       %s\ncache       %s\nmbox        %s\n",
-		    c->dir ? c->dir : "(built-in defaults)",
-	       c->state_dir, c->cache_dir, c->mbox);
-	term_printf(stdout,
-		    "judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64 " a side\n", c->alpha,
-	       c->confidence, c->min_effect, c->min_boots, c->max_boots);
+		    c->dir ? c->dir : "(built-in defaults)", c->state_dir, c->cache_dir, c->mbox);
+	term_printf(stdout, "judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64
+		    " a side\n", c->alpha, c->confidence, c->min_effect, c->min_boots, c->max_boots);
 	if (c->proof_aligned)
 		puts("            proofs are repeated with aligned functions");
 	for (size_t i = 0; i < c->min_effects.n; i++)
 		term_printf(stdout, "            smallest effect of %s: %g%s\n", c->min_effects.v[i].pattern,
-			    c->min_effects.v[i].value,
-		       effect_rule_points(&c->min_effects.v[i]) ? " points" : "");
+			    c->min_effects.v[i].value, effect_rule_points(&c->min_effects.v[i]) ? " points" : "");
 	term_printf(stdout, "mail        smtp %s, %zu address pattern%s allowed\n", c->mail_smtp_enabled ? smtp : "off",
-		    c->mail_allow.n,
-	       c->mail_allow.n == 1 ? "" : "s");
+		    c->mail_allow.n, c->mail_allow.n == 1 ? "" : "s");
 	for (size_t i = 0; i < c->n_machines; i++)
 		show_machine(c, &c->machine[i]);
 	for (size_t i = 0; i < c->n_trees; i++) {
@@ -179,8 +175,8 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
 	     "stopped before the end (demo).\n"
 	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "
-	     "mirrors, results) and the cache (finished builds, their objects, root images).\n.SH FILES\n/etc/kperfbot, "
-	     "/var/lib/kperfbot/kperfbot.db");
+	     "mirrors, results) and the cache (finished builds, their objects, root images).\n"
+	     ".SH FILES\n/etc/kperfbot, /var/lib/kperfbot/kperfbot.db");
 	return EXIT_DONE;
 }
 

@@ -25,8 +25,8 @@ static int run_daemon(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "'%s': daemon takes no operands", argv[0]);
 	o.once_idle = idle;
 	if (ctx_private_folders(&c->config) > 0)
-		log_warn("'%s' stays readable for others since it holds other things, too: give the state a folder of its own",
-			 c->config.state_dir);
+		log_warn("'%s' stays readable for others since it holds other things, too: give the state a folder of "
+			 "its own", c->config.state_dir);
 	r = daemon_run(c, &o);
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The main job on this machine, start to finish: a tree with one planted slowdown, the daemon, the report. */
-#include "kernels/box.h"
 #include "bot/ask.h"
 #include "bot/daemon.h"
 #include "bot/demo-job.h"
 #include "bot/work.h"
+#include "kernels/box.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 
@@ -375,15 +375,15 @@ static int finish(struct demo *d)
 	if (d->terminal)
 		fputs("\r\033[K", d->out);
 	first_screen(d);
-	term_printf(d->out,
-		    "\nplanted: %s (%s)\nfound:   %s\n         %s; %" PRId64 " boots, %" PRId64 " builds, %.0f s\n", d->culprit,
-		d->culprit_name ? d->culprit_name : "", d->found.culprit ? d->found.culprit : "nobody",
-		right ? "the right one" : "NOT the planted one", d->found.boots, d->found.builds, seconds);
+	term_printf(d->out, "\nplanted: %s (%s)\nfound:   %s\n         %s; %" PRId64 " boots, %" PRId64 " builds, "
+		    "%.0f s\n", d->culprit, d->culprit_name ? d->culprit_name : "",
+		    d->found.culprit ? d->found.culprit : "nobody",
+		    right ? "the right one" : "NOT the planted one", d->found.boots, d->found.builds, seconds);
 	term_printf(d->out, "mbox:    %s\n\nLook further:\n", d->c->config.mbox);
 	if (d->found.id)
 		term_printf(d->out, "  %s --config %s case show %" PRId64 "\n", self, d->etc, d->found.id);
 	term_printf(d->out, "  %s --config %s query series --metric '%s'\n", self, d->etc,
-		d->found.metric ? d->found.metric : "*per_sec");
+		    d->found.metric ? d->found.metric : "*per_sec");
 	term_printf(d->out, "  %s --config %s compare %.12s %.12s\n", self, d->etc, d->base, d->head);
 	fflush(d->out);
 	if (d->c->json)

@@ -129,7 +129,7 @@ static int print_table(const struct history *p, const struct detect_result *res,
 	}
 	if (form == TABLE_TERM && p->branch)
 		term_printf(stdout, "branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
-		       p->beside ? "; what was measured beside its line is left out" : "");
+			    p->beside ? "; what was measured beside its line is left out" : "");
 	if (form == TABLE_TERM && !res->n) {
 		term_printf(stdout, "no change point in %zu values; their noise is %.4g\n", p->n, res->sigma);
 		return 0;
@@ -268,7 +268,8 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_detect = {
 	.name = "detect",
-	.usage = "[options] FILE.csv\n[options] --metric NAME [--tree T] [--branch B] [--job J] [--machine M] [--ask [--mail]]",
+	.usage = "[options] FILE.csv\n"
+		 "[options] --metric NAME [--tree T] [--branch B] [--job J] [--machine M] [--ask [--mail]]",
 	.summary = "where a series changed its level",
 	.text = "A file has the columns index,value; equal indexes are repeated measurements of one commit. A stored series is in\n"
 		"the order of its branch's first-parent line, one value per boot; what was measured beside that line is left out\n"

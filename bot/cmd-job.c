@@ -155,8 +155,7 @@ static int show(struct ctx *c, const struct job_list *l)
 		_cleanup_free_ char *file = term_safe(j->file);
 
 		term_printf(stdout, "%s%-12s%s\n%-12s%s\n%-12s%s\n%-12s%s\n", i ? "\n" : "", "name", j->point, "id",
-			    j->id, "file", file,
-		       "program", j->program);
+			    j->id, "file", file, "program", j->program);
 		for (size_t k = 0; k < j->n_params; k++) {
 			_cleanup_free_ char *value = term_safe(j->param[k].value);
 
@@ -170,7 +169,7 @@ static int show(struct ctx *c, const struct job_list *l)
 		show_words("monitors", &j->monitors);
 		for (const char *const *k = job_kpis(j); *k; k++)
 			term_printf(stdout, "%-12s%s (changes from %g %% on)\n", k == job_kpis(j) ? "kpi" : "", *k,
-			       100 * job_kpi_threshold(j, *k));
+				    100 * job_kpi_threshold(j, *k));
 		if (job_needs(j, &packages, &programs) == 0)
 			show_words("packages", &packages);
 		term_printf(stdout, "%-12s%g s\n", "time limit", j->time_limit_s);

@@ -136,8 +136,10 @@ static int set_state(struct ctx *c, const struct machine *m, const char *what)
 	db_machine_release(&db);
 	if (r < 0)
 		return verb_fail(c, r);
-	return c->json ? show(c, m) : (term_printf(stdout, "machine '%s': %s\n", m->name,
-						   drain ? "drained" : "healthy"), EXIT_DONE);
+	if (c->json)
+		return show(c, m);
+	term_printf(stdout, "machine '%s': %s\n", m->name, drain ? "drained" : "healthy");
+	return EXIT_DONE;
 }
 
 /* ---- machine boot: one boot by hand ---- */
@@ -232,8 +234,7 @@ static int print_boot(struct ctx *c, const struct boot_result *r, const struct b
 		json_print(stdout, o, false);
 	else if (streq(r->verdict, "ok"))
 		term_printf(stdout, "ok, the script ended with status %d after %.1f s; its files are in '%s/result'\n",
-			    r->exit_status,
-		       r->wall_seconds, out);
+			    r->exit_status, r->wall_seconds, out);
 	else
 		term_printf(stdout, "%s%s: %s\n", r->console_tail ? r->console_tail : "", r->verdict,
 			    r->cause ? r->cause : "");

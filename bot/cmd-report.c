@@ -103,8 +103,8 @@ static int print_sent(const struct ctx *c, int64_t id, const char *way, const st
 
 	(void)report_standing(c->store, id, way, &st);
 	if (c->json)
-		printf("{\"case\": %" PRId64 ", \"way\": \"%s\", \"state\": \"sent\", \"sent\": %zu, \"recipients\": %zu}\n", id,
-		       way, st.sent, st.n);
+		printf("{\"case\": %" PRId64 ", \"way\": \"%s\", \"state\": \"sent\", \"sent\": %zu, "
+		       "\"recipients\": %zu}\n", id, way, st.sent, st.n);
 	else if (streq(way, "mbox"))
 		printf("report of case %" PRId64 " is in %s\n", id, rc->mbox);
 	else

@@ -97,9 +97,8 @@ static int print_top(struct ctx *c, const struct db_profile *row)
 		table_numf(&t, 3, 100.0 * order[i]->insns / MAX(p.insns, 1u), 2);
 	}
 	if (ctx_form(c) == TABLE_TERM)
-		term_printf(stdout,
-			    "%" PRIu64 " instructions, %.1f%% in user space, %zu kernel functions, %.10g operations\n", p.insns,
-		       100.0 * p.user / MAX(p.insns, 1u), p.n, p.operations);
+		term_printf(stdout, "%" PRIu64 " instructions, %.1f%% in user space, %zu kernel functions, "
+			    "%.10g operations\n", p.insns, 100.0 * p.user / MAX(p.insns, 1u), p.n, p.operations);
 	return table_print(&t, ctx_form(c), stdout);
 }
 

@@ -50,8 +50,9 @@ static int check_add(const char *name, const struct tree_options *o)
 
 static struct tree_config config_of(const char *name, const char *url, const struct tree_options *o)
 {
-	return (struct tree_config){.name = (char *)name, .url = (char *)url, .credentials_file = (char *)o->credentials,
-				    .enabled = !o->off, .program = o->program, .branches = o->branches, .interval_s = o->interval,
+	return (struct tree_config){.name = (char *)name, .url = (char *)url,
+				    .credentials_file = (char *)o->credentials, .enabled = !o->off,
+				    .program = o->program, .branches = o->branches, .interval_s = o->interval,
 				    .kconfig = (char *)(o->program ? "program" : o->kconfig ? o->kconfig : "vm-min"),
 				    .build_command = (char *)o->command, .artefact = (char *)o->artefact, .jobs = o->jobs,
 				    .patches = o->patches, .machine = (char *)(o->machine ? o->machine : o->program ? "local" : "qemu-icount"),
@@ -200,7 +201,7 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads.n);
 	else if (r >= 0)
 		term_printf(stdout, "tree '%s' %s%s, %zu branch%s seen\n", name, exists ? "changed" : "added",
-		       o->off ? " (not switched on)" : "", heads.n, heads.n == 1 ? "" : "es");
+			    o->off ? " (not switched on)" : "", heads.n, heads.n == 1 ? "" : "es");
 out:
 	tree_config_release(&old_config);
 	db_tree_release(&old);
@@ -309,7 +310,8 @@ static int run(int argc, char **argv, struct ctx *c)
 		OPT_FLAG(0, "program", &o.program, "a user-space program, not a kernel"),
 		OPT_TEXT(0, "command", "COMMAND", &o.command, "program: how to build it (default make)"),
 		OPT_TEXT(0, "artefact", "PATH", &o.artefact, "program: file or folder to keep"),
-		OPT_FLAG(0, "trusted", &o.trusted, "program: it may do all that the robot may, network included, when it is measured"),
+		OPT_FLAG(0, "trusted", &o.trusted,
+			 "program: it may do all that the robot may, network included, when it is measured"),
 		OPT_FLAG(0, "untrusted", &o.untrusted, "take that back"),
 		OPT_FLAG(0, "off", &o.off, "add it, but do not watch it yet"),
 		OPT_FLAG(0, "purge", &o.purge, "remove: erase its builds, runs and cases too"),

@@ -194,12 +194,11 @@ static void legend(const struct view *v, FILE *out)
 		bool commit = v->job != NULL;
 
 		term_printf(out, "%c: %s%s%.*s%s%s\n", (char)('A' + b), label ? label : "", label ? "  " : "",
-			    commit ? SHOWN_DIGITS : INT_MAX,
-			name, *subject ? "  " : "", subject);
+			    commit ? SHOWN_DIGITS : INT_MAX, name, *subject ? "  " : "", subject);
 	}
 	if (v->job)
 		term_printf(out, "tree %s, kconfig %s, job %s%s, machine %s\n", v->tree, v->kconfig, v->job_name,
-			v->col.differ.n ? " and variants of it" : "", v->machine);
+			    v->col.differ.n ? " and variants of it" : "", v->machine);
 	for (size_t i = 0; i < v->validity.n; i++) {
 		_cleanup_free_ char *safe = term_safe(v->validity.v[i]);
 
@@ -321,7 +320,6 @@ static json *row_object(const struct cmp_row *row, const struct cmp_metric *m, s
 	add_deltas(o, row, N);
 	return o;
 }
-
 
 static json *validity_list(const struct view *v)
 {

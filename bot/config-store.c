@@ -101,7 +101,8 @@ static int put_machine(struct store *s, const struct machine *m)
 {
 	const struct machine_ops *ops = machine_driver(m->driver);
 	struct json_object *o = json_object_new_object();
-	_cleanup_free_ char *text = m->description ? xstrdup(m->description) : ops && ops->describe ? ops->describe(m) : NULL, *settings = NULL;
+	_cleanup_free_ char *text = m->description ? xstrdup(m->description) : ops && ops->describe ? ops->describe(m) : NULL;
+	_cleanup_free_ char *settings = NULL;
 	struct db_machine d = {.name = m->name, .driver = m->driver, .tbox_group = m->tbox_group, .description = text};
 	int r;
 

@@ -97,8 +97,8 @@ static void mistake(struct mistakes *m, int r)
 
 static bool is_wide_int(const struct key *k)
 {
-	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_per_day", "max_commits",
-					   "build_memory_mb", "build_disk_mb", "build_files"};
+	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_per_day",
+					   "max_commits", "build_memory_mb", "build_disk_mb", "build_files"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
 		if (streq(k->name, wide[i]))
@@ -146,8 +146,8 @@ static int set_key(const struct key *k, const struct ynode *v, void *base)
 		return 0;
 	case K_SANDBOX:
 		if (!streq(v->text, "box") && !streq(v->text, "none"))
-			return ynode_err(v, -EINVAL, "'%s' takes 'box' or 'none' (trees then run with the robot's own rights), not '%s'", k->name,
-					 v->text);
+			return ynode_err(v, -EINVAL, "'%s' takes 'box' or 'none' (trees then run with the robot's own "
+					 "rights), not '%s'", k->name, v->text);
 		*(bool *)p = streq(v->text, "none");
 		return 0;
 	case K_SECONDS:
@@ -227,7 +227,6 @@ bool config_name_ok(const char *s)
 static void check_tree(const struct ynode *where, const struct config *c, const struct tree_config *t, struct mistakes *m)
 {
 	_cleanup_buf_ struct buf fragment = {0};
-
 	int r = t->url ? tree_url_check(t->url) : 0;
 
 	if (r >= 0 && t->credentials_file)
@@ -281,13 +280,14 @@ static void check_mail(const struct ynode *where, const struct config *c, struct
 
 	for (size_t i = 0; i < c->mail_allow.n; i++)
 		if (!strchr(c->mail_allow.v[i], '@') && !streq(c->mail_allow.v[i], "*"))
-			mistake(m, ynode_err(where, -EINVAL, "'allow': '%s' has no @ and lets nobody through; write '*@%s', or '*' for everybody",
-					     c->mail_allow.v[i], c->mail_allow.v[i]));
+			mistake(m, ynode_err(where, -EINVAL, "'allow': '%s' has no @ and lets nobody through; write "
+					     "'*@%s', or '*' for everybody", c->mail_allow.v[i], c->mail_allow.v[i]));
 	if (c->smtp_url && url_has_secret(c->smtp_url))
-		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' is no place for a user name or password: 'smtp_user' and "
-				     "'smtp_password_file' (mode 0600) are"));
+		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' is no place for a user name or password: 'smtp_user' "
+				     "and 'smtp_password_file' (mode 0600) are"));
 	else if (c->smtp_url && !startswith(c->smtp_url, "smtp://") && !startswith(c->smtp_url, "smtps://"))
-		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'", shown));
+		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'",
+				     shown));
 	if (!c->robot_address || !strchr(c->robot_address, '@') || strpbrk(c->robot_address, "\r\n <>,") ||
 	    strpbrk(c->robot_name ? c->robot_name : "", "\r\n"))
 		mistake(m, ynode_err(where, -EINVAL, "'robot_name' and 'robot_address' must be one name and one plain address"));
@@ -487,7 +487,8 @@ static const struct ynode *place(const struct yaml *y, const char *section, cons
 	return best;
 }
 
-static void check_folder(int (*fallback)(char **ret), const char *key, const char *path, const struct yaml *y, struct mistakes *m)
+static void check_folder(int (*fallback)(char **ret), const char *key, const char *path, const struct yaml *y,
+			 struct mistakes *m)
 {
 	_cleanup_free_ char *unused = NULL;
 
@@ -549,8 +550,8 @@ int config_load(const char *dir_or_null, struct config *ret)
 
 void tree_config_release(struct tree_config *t)
 {
-	char **texts[] = {&t->name, &t->url, &t->credentials_file, &t->kconfig, &t->build_command, &t->artefact, &t->machine,
-			  &t->branch_label};
+	char **texts[] = {&t->name, &t->url, &t->credentials_file, &t->kconfig, &t->build_command, &t->artefact,
+			  &t->machine, &t->branch_label};
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
 		free(*texts[i]);
@@ -619,6 +620,7 @@ void config_report(const struct config *c, struct report_config *ret)
 		.smtp_password_file = c->smtp_password_file, .smtp_ca_file = c->smtp_ca_file,
 		.smtp_starttls_required = c->smtp_starttls,
 		.allow = (const char *const *)c->mail_allow.v, .always_cc = (const char *const *)c->mail_always_cc.v,
-		.max_recipients = c->mail_max_recipients, .max_per_day = c->mail_max_per_day, .min_effects = &c->min_effects,
+		.max_recipients = c->mail_max_recipients, .max_per_day = c->mail_max_per_day,
+		.min_effects = &c->min_effects,
 	};
 }

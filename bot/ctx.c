@@ -15,10 +15,11 @@ static int private_folder(const char *path, const char *const *own)
 
 int ctx_private_folders(const struct config *cfg)
 {
-	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "trees", "worktrees", "runs", "logs", "cases",
-					    "*.mbox", "*.mbox.lock", "smtp.lock", "build*", "etc", NULL};
-	static const char *const cache[] = {"builds", "objects", "ccache*", "root", "demo", "demo-base.git", "lock", "kvm-does-not-work", "state",
-					    "build*", NULL};
+	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "trees", "worktrees",
+					    "runs", "logs", "cases", "*.mbox", "*.mbox.lock", "smtp.lock", "build*",
+					    "etc", NULL};
+	static const char *const cache[] = {"builds", "objects", "ccache*", "root", "demo", "demo-base.git", "lock",
+					    "kvm-does-not-work", "state", "build*", NULL};
 	int r = private_folder(cfg->state_dir, state);
 
 	if (r >= 0)
@@ -34,7 +35,8 @@ int ctx_store(struct ctx *c, bool read_only)
 	if (c->store)
 		return 0;
 	if (read_only && access(path, F_OK) < 0 && errno == EACCES)
-		return err_set(-EACCES, "the state folder '%s' is another user's: run this as that user", c->config.state_dir);
+		return err_set(-EACCES, "the state folder '%s' is another user's: run this as that user",
+			       c->config.state_dir);
 	if (read_only && !fs_exists(path))
 		return err_set(-ENOENT, "there is no database '%s' yet; 'kperfbot daemon' or 'kperfbot demo' makes one", path);
 	if (!read_only) {

@@ -409,7 +409,8 @@ static int start_search(struct engine *e, const struct scope *s, struct db_case 
 static int case_task(struct engine *e, const struct db_case *c, const char *kind, const char *way, int64_t *ret_id)
 {
 	struct json_object *o = json_object_new_object();
-	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", kind, c->id, way ? ":" : "", way ? way : ""), *payload = NULL;
+	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", kind, c->id, way ? ":" : "", way ? way : "");
+	_cleanup_free_ char *payload = NULL;
 	struct db_task t = {.kind = (char *)kind, .key = key, .priority = 400, .resource = (char *)"mail",
 			    .comparison = c->comparison, .case_id = c->id, .max_attempts = way ? 1000 : 5};
 	int r;
@@ -436,7 +437,8 @@ int engine_settle(struct engine *e, struct db_case *c)
 	if (r < 0 || !st.sent)
 		return r;
 	if (streq(c->state, "found") || streq(c->state, "unmailed") || streq(c->state, "undelivered"))
-		r = case_state(e, c, "reported", st.n > 1 ? "%zu of %zu recipients have it" : "report delivered", st.sent, st.n);
+		r = case_state(e, c, "reported", st.n > 1 ? "%zu of %zu recipients have it" : "report delivered",
+			       st.sent, st.n);
 	return r < 0 ? r : 1;
 }
 
@@ -486,8 +488,8 @@ static int report(struct engine *e, struct db_case *c)
 	if (r >= 0)
 		r = store_task_by_id(e->store, id, &t);
 	if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
-		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64 "' tries again",
-			       t.result ? t.result : t.state, c->id);
+		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64 "' "
+			       "tries again", t.result ? t.result : t.state, c->id);
 	if (r < 0 || !streq(t.state, "done")) {
 		db_task_release(&t);
 		return MIN(r, 0);
@@ -495,13 +497,13 @@ static int report(struct engine *e, struct db_case *c)
 	db_task_release(&t);
 	r = engine_settle(e, c);
 	if (r == 0 && !db_case_mails(c))
-		return case_state(e, c, "unmailed", "asked by hand, so not mailed; 'kperfbot report send %" PRId64 "%s' mails it", c->id,
-				  e->cfg->mail_smtp_enabled ? " --smtp" : "");
+		return case_state(e, c, "unmailed", "asked by hand, so not mailed; 'kperfbot report send %" PRId64
+				  "%s' mails it", c->id, e->cfg->mail_smtp_enabled ? " --smtp" : "");
 	if (r == 0)
 		r = send(e, c, &why);
 	if (r > 0 && why)
-		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64 "%s --force' tries again",
-			       why, c->id, e->cfg->mail_smtp_enabled ? " --smtp" : "");
+		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64
+			       "%s --force' tries again", why, c->id, e->cfg->mail_smtp_enabled ? " --smtp" : "");
 	return MIN(r, 0);
 }
 

@@ -81,7 +81,8 @@ static int runs_since(struct engine *e, const struct scope *s, const char *commi
 }
 
 /* Who asked for boots of this commit: what its own series shows because a person asked for them, that person asks. */
-static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t machine, const char *at, const char **ret)
+static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t machine, const char *at,
+			 const char **ret)
 {
 	struct db_comparison *all = NULL;
 	size_t n = 0;

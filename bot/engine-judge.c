@@ -14,7 +14,8 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	struct db_machine m = {0};
 	char epoch[BUILD_EPOCH] = "";
 	struct db_comparison c = {.tree = tree->id, .epoch = epoch, .branch = (char *)branch, .base = (char *)base, .head = (char *)head,
-				  .kconfig = tcfg->kconfig, .job = job->id, .state = (char *)"open", .asked = (char *)e->asked};
+				  .kconfig = tcfg->kconfig, .job = job->id, .state = (char *)"open",
+				  .asked = (char *)e->asked};
 	int r = store_machine_get(e->store, machine, &m);
 
 	if (r == -ENOENT)

@@ -156,8 +156,9 @@ static int still_runs(struct engine *e, const struct scope *s, const char *commi
 	if (r >= 0 && recent > (size_t)e->cfg->max_boots * RUNS_PER_BOOT)
 		r = err_set(-ENOTRECOVERABLE, "%zu runs of %.12s came to no verdict", recent, commit);
 	if (r >= 0 && bad >= FAILED_IN_A_ROW)
-		r = err_set(-ENOTRECOVERABLE, "the last %zu runs of %.12s failed, the last one: %s%s%s", bad, commit, runs[n - 1].verdict,
-			    runs[n - 1].cause ? ": " : "", runs[n - 1].cause ? runs[n - 1].cause : "");
+		r = err_set(-ENOTRECOVERABLE, "the last %zu runs of %.12s failed, the last one: %s%s%s", bad, commit,
+			    runs[n - 1].verdict, runs[n - 1].cause ? ": " : "",
+			    runs[n - 1].cause ? runs[n - 1].cause : "");
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	db_build_release(&b);
 	return r == -ENOENT ? 0 : MIN(r, 0);
@@ -170,7 +171,6 @@ int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit
 
 	if (r >= 0)
 		r = next_replicate(e, s, commit, &first);
-
 	for (int tries = 0; r >= 0 && added < n && tries < n + MAX_SPENT; tries++) {
 		r = run_task(e, s, commit, first++, priority, case_id, NULL);
 		added += r == 0;
@@ -347,8 +347,8 @@ static int by_variance(const void *a, const void *b)
 	return (v > w) - (v < w);
 }
 
-/* A commit whose figures are thrown like dice must not hide what all others show: builds far beyond the median are left out (by chance
- * that is one in 400 of those with two boots, and less than one in a million of those with three). */
+/* A commit whose figures are thrown like dice must not hide what all others show: builds far beyond the median are left
+ * out (by chance that is one in 400 of those with two boots, and less than one in a million of those with three). */
 #define SPREAD_OUTLIER 20.0
 
 static void pool_own(struct own_spread *v, size_t n, double *ret_sd, double *ret_df)
@@ -377,7 +377,6 @@ static int known_spread(struct engine *e, const struct scope *s, const char *met
 	int r = store_builds(e->store, s->tree.id, s->cmp.kconfig, &b, &n);
 
 	own = xcalloc(n + 1, sizeof(*own));
-
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		struct own_spread o = {0};
 		struct boots x = {0};

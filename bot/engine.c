@@ -177,8 +177,8 @@ static void note_waiting(struct engine *e, const struct db_tree *tree)
 {
 	strv_add(&e->waiting, tree->name);
 	if (!strv_has(&e->waited, tree->name)) /* say so once */
-		store_event(e->store, 0, 0, 0, "tree '%s' has more new heads than the %d that are compared at once; the others wait for "
-			    "their turn", tree->name, ENGINE_MAX_OPEN);
+		store_event(e->store, 0, 0, 0, "tree '%s' has more new heads than the %d that are compared at once; "
+			    "the others wait for their turn", tree->name, ENGINE_MAX_OPEN);
 }
 
 static int plan_tree(struct engine *e, const struct db_tree *tree, const struct db_comparison *open, size_t n_open)

@@ -6,7 +6,7 @@
  *
  *	branch moved   -> comparison (base, head, job, machine)
  *	comparison     -> build tasks, interleaved run tasks, verdict: same | different | broken
- *	different      -> case: bisecting -> proving -> found -> reported | unmailed (by hand) | undelivered (nobody has it)
+ *	different      -> case: bisecting -> proving -> found -> reported, or unmailed (by hand), or undelivered
  */
 #ifndef KPB_BOT_ENGINE_H
 #define KPB_BOT_ENGINE_H
@@ -19,11 +19,13 @@ struct engine {
 	struct store *store;
 	const struct config *cfg;
 	struct db_task *active; size_t n_active;        /* ready and running tasks, read anew by engine_plan() */
-	struct strv waiting, waited; /* trees with new heads that wait for their turn: after this engine_plan(), and the one before */
-	const char *asked;      /* who asks: NULL is a person, ASKED_HAND_MAIL one who wants it mailed; engine_plan(): the daemon */
+	/* trees with new heads that wait for their turn: after the last engine_plan(), and after the one before */
+	struct strv waiting, waited;
+	const char *asked;      /* who asks: ASKED_HAND (or NULL) or ASKED_HAND_MAIL; engine_plan(): ASKED_DAEMON */
 };
 
-/* New heads of branches are asked about while a tree has fewer open comparisons of branches; the rest waits for a later plan. */
+/* New heads are asked about while a tree has fewer open comparisons of branches than that; the rest waits for a later
+ * plan. */
 #define ENGINE_MAX_OPEN 100
 
 /* Plans everything that can be planned now. Returns 0, or the first error (the rest is planned all the same). */
@@ -105,8 +107,8 @@ int engine_same_epoch(const struct scope *s);
 
 int engine_plan_comparison(struct engine *e, int64_t id);        /* engine-judge.c */
 int engine_plan_case(struct engine *e, struct db_case *c);      /* engine-case.c */
-/* A case whose report has reached somebody now (by SMTP; where that is off, the mbox) becomes 'reported', if it is 'found',
- * 'unmailed' or 'undelivered'. 1: it has reached somebody. */
+/* A case whose report has reached somebody now (by SMTP; where that is off, the mbox) becomes 'reported', if it is
+ * 'found', 'unmailed' or 'undelivered'. 1: it has reached somebody. */
 int engine_settle(struct engine *e, struct db_case *c);
 /* The daemon goes on with the recipients who are to be tried again later. */
 int engine_send_later(struct engine *e, const struct db_case *c, const char *way);

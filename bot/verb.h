@@ -21,8 +21,8 @@ struct ctx {                    /* what every verb gets */
 	bool man;               /* verb_options() prints the options for the manual page and nothing else happens */
 	const char *given_config, *given_state; /* --config and --state before the verb, NULL: not given */
 };
-/* Makes the state and cache folder, and takes them from others' eyes: 0, or 1 where the state folder was left open because it holds
- * other things, too. */
+/* Makes the state and the cache folder and closes them to others: 0, or 1 where the state folder was left open
+ * because it holds other things, too. */
 int ctx_private_folders(const struct config *cfg);
 /* Opens the database in the state folder (creating it unless read_only). 0 or negative with a message. */
 int ctx_store(struct ctx *c, bool read_only);

@@ -15,7 +15,7 @@
 #include <json-c/json.h>
 #include <time.h>
 
-#define BUILD_LIMIT_TIMES 20     /* as long as the usual clean build of the tree: the time limit, but never under ... */
+#define BUILD_LIMIT_TIMES 20    /* as long as the usual clean build of the tree: the time limit, but never under ... */
 #define BUILD_LIMIT_LEAST_S 900
 #define BUILD_TRIES 2           /* a commit that meets a limit twice is at fault itself */
 #define RETRY_S 30
@@ -117,8 +117,8 @@ static int do_build(struct work *w, usec_t *retry)
 	_cleanup_free_ char *git_dir = NULL, *log = xasprintf("%s/logs/build-%" PRId64 ".log", cfg->state_dir, w->task.id);
 	struct build_request q = {.commit = arg(w, "commit"), .kconfig = plain, .align_functions = aligned, .state_dir = cfg->state_dir,
 				  .cache_dir = cfg->cache_dir, .log_path = log, .jobs = cfg->build_jobs,
-				  .max_memory = (uint64_t)cfg->build_memory_mb << 20, .max_disk = cfg->build_disk_mb << 20,
-				   .max_files = cfg->build_files,
+				  .max_memory = (uint64_t)cfg->build_memory_mb << 20,
+				  .max_disk = cfg->build_disk_mb << 20, .max_files = cfg->build_files,
 				  .cancel = w->cancel};
 	int r = load_tree(w, &t, &tc);
 
@@ -143,7 +143,8 @@ static int do_build(struct work *w, usec_t *retry)
 					.state = (char *)b.state, .image_path = b.image_path, .image_hash = b.image_hash,
 					.config_hash = b.config_hash, .source_hash = b.source_hash, .toolchain = b.toolchain,
 					.error = b.error, .warnings = b.warnings, .log_path = b.log_path, .seconds = b.seconds,
-					.cached = b.cached, .clean = b.clean, .exposed = !b.isolated, .time = now_usec()};
+					.cached = b.cached, .clean = b.clean, .exposed = !b.isolated,
+					.time = now_usec()};
 		r = store_build_put(w->c->store, &row, NULL);
 		say(w, "%.12s %s%s in %.1f s%s%s", q.commit, streq(b.state, "ok") ? "built" : "does not build",
 		    b.cached ? " (kept from before)" : "", b.seconds, b.error ? ": " : "", b.error ? b.error : "");
@@ -168,7 +169,6 @@ static char *result_folder(const struct work *w)
 	return xasprintf("%s/runs/%s/%" PRId64 "-%" PRId64, w->c->config.state_dir, month, w->task.id, w->task.attempts);
 }
 
-/* Counts infrastructure failures in a row; the machine that has too many of them is taken out. */
 /* Does another tree use the machine? */
 static bool others_use(struct work *w, const char *machine, const char *tree)
 {
@@ -181,14 +181,16 @@ static bool others_use(struct work *w, const char *machine, const char *tree)
 	for (size_t i = 0; i < n && !yes; i++) {
 		struct tree_config c = {0};
 
-		yes = t[i].enabled && strcmp(t[i].name, tree) && tree_config_from_db(&t[i], &c) >= 0 && streq(c.machine, machine);
+		yes = t[i].enabled && strcmp(t[i].name, tree) && tree_config_from_db(&t[i], &c) >= 0 &&
+		      streq(c.machine, machine);
 		tree_config_release(&c);
 	}
 	DB_LIST_RELEASE(t, n, db_tree_release);
 	return yes;
 }
 
-/* One tree alone takes no machine from the others: the one that fails there must not be the one that failed last. */
+/* Counts infrastructure failures in a row; the machine that has too many of them is taken out. One tree alone takes no
+ * machine from the others: the last failure must be another tree's than the one before. */
 static void note_health(struct work *w, const struct db_machine *m, bool infra, const char *why)
 {
 	const char *tree = arg(w, "tree");
@@ -351,7 +353,8 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 	struct run_facts facts = {0};
 	struct boot_request q = {.machine = m, .image = x->build.image_path, .script = x->dbjob.script,
 				 .script_timeout_s = x->job.time_limit_s, .env = env, .perturb = arg_int(w, "replicate"),
-				 .out_dir = x->dir, .trusted = x->tcfg.trusted, .profile_path = counts, .cancel = w->cancel};
+				 .out_dir = x->dir, .trusted = x->tcfg.trusted, .profile_path = counts,
+				 .cancel = w->cancel};
 	int r;
 
 	if (!ops)
@@ -386,7 +389,8 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started)
 	struct db_run row = {.build = x->build.id, .machine = x->dbm.id, .replicate = arg_int(w, "replicate"),
 			     .task = w->task.id, .job = x->dbjob.id, .boot = boot, .verdict = (char *)x->verdict,
 			     .cause = x->cause, .result_dir = x->dir, .root_image = x->root.hash, .started = started,
-			     .seconds = (now_usec() - started) / 1e6, .boot_seconds = x->boot.boot_seconds, .exposed = !x->boot.isolated};
+			     .seconds = (now_usec() - started) / 1e6, .boot_seconds = x->boot.boot_seconds,
+			     .exposed = !x->boot.isolated};
 
 	bool ran = streq(x->verdict, "ok") || streq(x->verdict, "untrusted");
 	int64_t id;
@@ -531,7 +535,8 @@ static void say_delivered(struct work *w, const char *way)
 	struct report_standing st = {0};
 
 	if (report_standing(w->c->store, arg_int(w, "case"), way, &st) >= 0 && st.sent < st.n)
-		say(w, "report of case %" PRId64 " delivered by %s to %zu of %zu recipients", arg_int(w, "case"), way, st.sent, st.n);
+		say(w, "report of case %" PRId64 " delivered by %s to %zu of %zu recipients", arg_int(w, "case"), way,
+		    st.sent, st.n);
 	else
 		say(w, "report of case %" PRId64 " delivered by %s", arg_int(w, "case"), way);
 }
