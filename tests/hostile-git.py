@@ -4,37 +4,15 @@ branches, /many has 20,000, /expand sends a pack of some kilobytes that stands f
 a new head each time, and what it stands for never comes."""
 import hashlib, itertools, re, socket, struct, sys, threading, time, zlib
 
+sys.dont_write_bytecode = True  # nothing is left beside the sources
+from gitpack import BLOB, REF_DELTA, entry, head, pack, varint, zeros_id
+
 OID = b"1234567890123456789012345678901234567890"
 heads = itertools.count(0x1234)
 
 
 def pkt(data):
     return b"%04x" % (len(data) + 4) + data
-
-
-def entry(kind, size, body):
-    head = kind << 4 | size & 15
-    size >>= 4
-    out = b""
-    while size:
-        out += bytes([head | 128])
-        head, size = size & 127, size >> 7
-    return out + bytes([head]) + body
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
-def blob_id(size):
-    h = hashlib.sha1(b"blob %d\0" % size)
-    for _ in range(size >> 20):
-        h.update(bytes(1 << 20))
-    return h.digest()
 
 
 def delta(source, target):
@@ -46,18 +24,18 @@ def delta(source, target):
 
 def expanding():
     sizes = [1 << 20, 1 << 28, 1 << 36]
-    pack = b"PACK" + struct.pack(">II", 2, 3) + entry(3, sizes[0], zlib.compress(bytes(sizes[0])))
+    entries = [entry(BLOB, sizes[0], zlib.compress(bytes(sizes[0])))]
     for a, b in zip(sizes, sizes[1:]):
         d = delta(a, b)
-        pack += entry(7, len(d), blob_id(a) + zlib.compress(d))
-    return pack + hashlib.sha1(pack).digest()
+        entries.append(entry(REF_DELTA, len(d), zeros_id(a) + zlib.compress(d)))
+    return pack(*entries)
 
 
 def flood(c):
-    c.sendall(b"PACK" + struct.pack(">II", 2, 1000000))
+    c.sendall(head(1000000))
     noise = hashlib.sha256(b"x").digest() * 32768
     z = zlib.compressobj(0)
-    c.sendall(entry(3, 1 << 40, b""))
+    c.sendall(entry(BLOB, 1 << 40, b""))
     while True:
         c.sendall(z.compress(noise))
 

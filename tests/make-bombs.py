@@ -3,7 +3,10 @@
 
 Each bomb is one commit on top of refs/heads/base, named refs/heads/NAME; "head" has them all in a line with an honest
 commit at its end. Nothing large is ever unpacked here."""
-import hashlib, os, struct, subprocess, sys, zlib
+import hashlib, os, subprocess, sys, zlib
+
+sys.dont_write_bytecode = True  # nothing is left beside the sources
+from gitpack import BLOB, REF_DELTA, entry, pack, varint, zeros_id
 
 repo = sys.argv[1]
 env = dict(os.environ, GIT_CONFIG_GLOBAL="/dev/null", GIT_CONFIG_NOSYSTEM="1", GIT_DIR=repo)
@@ -58,39 +61,12 @@ commits["ident"] = commit(files, [base], who=b"A" * (4 << 20))
 commits["no-end"] = commit(files, [base], who=b"A" * 200000 + b" <a@example.org")
 
 
-def pack_entry(kind, size, body):
-    head = kind << 4 | size & 15
-    size >>= 4
-    out = b""
-    while size:
-        out += bytes([head | 128])
-        head, size = size & 127, size >> 7
-    return out + bytes([head]) + body
-
-
-def varint(n):
-    out = b""
-    while n > 127:
-        out += bytes([n & 127 | 128])
-        n >>= 7
-    return out + bytes([n])
-
-
 # a file of four bytes that is a difference to one of 1.1 GiB
 big = 1100 << 20
-digest = hashlib.sha1(b"blob %d\0" % big)
 z = zlib.compressobj(1)
-chunk = bytes(1 << 20)
-body = b""
-for _ in range(1100):
-    digest.update(chunk)
-    body += z.compress(chunk)
-body += z.flush()
+body = b"".join(z.compress(bytes(1 << 20)) for _ in range(big >> 20)) + z.flush()
 delta = varint(big) + varint(4) + b"\x90\x04"
-pack = b"PACK" + struct.pack(">II", 2, 2) + pack_entry(3, big, body)
-pack += pack_entry(7, len(delta), digest.digest() + zlib.compress(delta))
-pack += hashlib.sha1(pack).digest()
-git("index-pack", "--stdin", data=pack)
+git("index-pack", "--stdin", data=pack(entry(BLOB, big, body), entry(REF_DELTA, len(delta), zeros_id(big) + zlib.compress(delta))))
 small = hashlib.sha1(b"blob 4\0" + bytes(4)).hexdigest()
 commits["delta"] = commit(tree([(b"100644", b"MAINTAINERS", small)]), [base])
 
