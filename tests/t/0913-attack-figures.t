@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that lie with their figures and files: what is no figure ends a comparison, dice do not blind the judge for what comes later,
-# and no tree takes the machine from another one.
+# Programs that lie with their figures and files: what is no figure ends a comparison, dice do not blind the judge for what
+# comes later, and no tree takes the machine from another one.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 need_box || skip_all "$no_box"
@@ -16,10 +16,19 @@ commit() { # TREE SCRIPT-LINE
 	git -C "$dir/$1" rev-parse HEAD
 }
 serial=0
+boots=8 # a side: dice are thrown until there are no more
 config() { # TREE...
-	printf 'state_dir: %s\ncache_dir: %s\nmin_free_mb: 0\njudge: {min_effect: 0.01, reach: false}\nmail: {mbox: %s/mbox}\ntrees:\n' "$dir/state" "$dir/cache" "$dir"
+	cat <<-EOC
+	state_dir: $dir/state
+	cache_dir: $dir/cache
+	min_free_mb: 0
+	judge: {min_effect: 0.01, reach: false, max_boots: $boots}
+	mail: {mbox: $dir/mbox}
+	trees:
+	EOC
 	for t in "$@"; do
-		echo "  $t: {url: \"file://$dir/$t\", program: true, artefact: bench, machine: local, branches: [main], interval: 1s, jobs: [local-bench]}"
+		echo "  $t: {url: \"file://$dir/$t\", program: true, artefact: bench, machine: local, branches: [main], interval: 1s,"
+		echo "    jobs: [local-bench]}"
 	done
 }
 settle() { sleep 1.2; timeout 120 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1; }
@@ -32,7 +41,8 @@ commit figures 'echo "ops_per_sec: 1e308"; echo "ops_per_sec: 1e308"' >/dev/null
 settle; ok $? "two figures whose sum is none come to an end"
 sql 'SELECT reason FROM comparison ORDER BY id DESC LIMIT 1' >"$dir/out"
 has "$dir/out" "it has no figure of command.ops_per_sec that can be judged"
-ok "$([ "$(sql 'SELECT count(*) FROM run')" -lt 30 ]; echo $?)" "after $(sql 'SELECT count(*) FROM run') runs"
+runs=$(sql 'SELECT count(*) FROM run')
+[ "$runs" -lt 30 ]; ok $? "after $runs runs"
 
 commit figures 'echo "ops_per_sec: 100" # again' >/dev/null; settle
 commit figures 'echo "ops_per_sec: $(od -An -N1 -tu1 /dev/urandom | awk "{print (\$1 % 2) ? 1 : 1e9}")"' >/dev/null; settle
@@ -51,5 +61,6 @@ commit evil 'mkdir "$RESULT_DIR/script.log"; echo "ops_per_sec: 90"' >/dev/null
 good=$(commit good 'echo "ops_per_sec: 2"')
 settle
 is "$(sql "SELECT state || ' ' || failures FROM machine WHERE name = 'local'")" "healthy 0" "the machine is well"
-ok "$([ "$(sql "SELECT count(*) FROM run JOIN build ON build.id = run.build WHERE commit_oid = '$good'")" -gt 0 ]; echo $?)" "and the other tree is measured"
+runs=$(sql "SELECT count(*) FROM run JOIN build ON build.id = run.build WHERE commit_oid = '$good'")
+[ "$runs" -gt 0 ]; ok $? "and the other tree is measured"
 done_testing
