@@ -17,8 +17,8 @@ struct cfunc {
 	bool is_static, is_inline;      /* as written; the compiler inlines others, too */
 };
 struct cfuncs { struct cfunc *v; size_t n, cap; };
-/* The text may hold anything. Functions come in order and do not overlap; at most CFUNCS_MAX, the rest is not looked at. */
-#define CFUNCS_MAX 20000
+#define CFUNCS_MAX 20000        /* functions of a text; the rest of it is not looked at */
+/* The text may hold anything. Functions come in order and do not overlap. */
 void cfuncs_find(const char *text, size_t len, struct cfuncs *ret);
 void cfuncs_release(struct cfuncs *f);
 /* The function that has the line in it, NULL where it is outside of all. */

@@ -71,7 +71,10 @@ int kconfig_fragment(const char *name, struct buf *ret)
 
 /* ---- what a tree made of it ---- */
 
-static bool all_of(const char *s, const char *end, const char *set) { return s < end && strspn(s, set) >= (size_t)(end - s); }
+static bool all_of(const char *s, const char *end, const char *set)
+{
+	return s < end && strspn(s, set) >= (size_t)(end - s);
+}
 
 static bool is_value(const char *s, const char *end)
 {
@@ -98,7 +101,8 @@ static bool is_config_line(const char *s, const char *end)
 			return false;
 	if (s == end || *s == '#') /* a backslash would take the next line into make's comment */
 		return !memchr(s, '\\', end - s);
-	return startswith(s, "CONFIG_") && equals && all_of(s + strlen("CONFIG_"), equals, name) && is_value(equals + 1, end);
+	return startswith(s, "CONFIG_") && equals && all_of(s + strlen("CONFIG_"), equals, name) &&
+	       is_value(equals + 1, end);
 }
 
 int kconfig_check(const char *text, size_t len)
@@ -117,5 +121,7 @@ int kconfig_check(const char *text, size_t len)
 		buf_add_shown(&shown, line);
 		return err_set(-EBADMSG, "its .config holds what no configuration tool writes: %s", buf_str(&shown));
 	}
-	return strlen(all) == len ? 0 : err_set(-EBADMSG, "its .config holds what no configuration tool writes: a NUL byte");
+	if (strlen(all) != len)
+		return err_set(-EBADMSG, "its .config holds what no configuration tool writes: a NUL byte");
+	return 0;
 }

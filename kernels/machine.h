@@ -29,7 +29,7 @@ struct boot_request {
 	const char *const *env;         /* NAME=value for the script, NULL-terminated, or NULL */
 	int64_t perturb;                /* replicate number -> $KPB_PERTURB */
 	const char *out_dir;            /* gets console.log and result/ with the script's files */
-	bool trusted;                   /* local: runs with our own rights and the host's network; else in a box (box.h) */
+	bool trusted;                   /* local: runs with our own rights and the host's network, else in a box */
 	const char *profile_path;       /* gets the counts of all blocks (profile.h); NULL: none; see machine_profile_check() */
 	volatile const int *cancel;
 };

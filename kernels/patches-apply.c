@@ -44,17 +44,20 @@ static int git(const struct apply *a, const char *const *args, const char *input
 	usec_t now = mono_usec();
 
 	if (now >= a->deadline)
-		return err_set(-ENOTSUP, "patch series '%s' takes longer than %g s to apply", a->s->name, ALL_TIMEOUT_S);
+		return err_set(-ENOTSUP, "patch series '%s' takes longer than %g s to apply", a->s->name,
+			       ALL_TIMEOUT_S);
 	strv_addv(&argv, ARGV("-c", "i18n.commitEncoding=UTF-8"));
 	strv_addv(&argv, args);
 	strv_addf(&env, "GIT_INDEX_FILE=%s/index", a->dir);
 	strv_addf(&env, "HOME=%s", a->dir);
 	strv_addf(&env, "GIT_COMMITTER_DATE=%s", a->date);
-	strv_addv(&env, ARGV("GIT_COMMITTER_NAME=" PATCH_COMMITTER_NAME, "GIT_COMMITTER_EMAIL=" PATCH_COMMITTER_MAIL, "TZ=UTC"));
+	strv_addv(&env, ARGV("GIT_COMMITTER_NAME=" PATCH_COMMITTER_NAME,
+			     "GIT_COMMITTER_EMAIL=" PATCH_COMMITTER_MAIL, "TZ=UTC"));
 	if (env_more)
 		strv_addv(&env, (const char *const *)env_more->v);
 	return git_exec(&(struct git_spec){.args = (const char *const *)argv.v, .env_add = (const char *const *)env.v,
-					   .git_dir = a->git_dir, .cwd = a->dir, .input = input, .max_output = 128u << 20,
+					   .git_dir = a->git_dir, .cwd = a->dir, .input = input,
+					   .max_output = 128u << 20,
 					   .timeout_s = MIN(STEP_TIMEOUT_S, (a->deadline - now) / 1e6)}, ret);
 }
 

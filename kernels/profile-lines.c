@@ -123,7 +123,8 @@ static int take_output(struct profile *p, char *text, const struct spot *spot, s
 static int in_box(const char *vmlinux, const char *addresses, struct buf *out)
 {
 	const struct box_mount mounts[] = {{vmlinux, BOX "/vmlinux", false}, {addresses, BOX "/addresses", false}};
-	struct box b = {.script = "exec addr2line -a -f -i -e " BOX "/vmlinux <" BOX "/addresses", .mount = mounts, .n_mounts = 2,
+	struct box b = {.script = "exec addr2line -a -f -i -e " BOX "/vmlinux <" BOX "/addresses",
+			.mount = mounts, .n_mounts = ARRAY_SIZE(mounts),
 			.env = ARGV("PATH=/usr/bin:/bin", "LC_ALL=C"), .out = out, .what = "addr2line",
 			.limits = {.seconds = TIMEOUT_S, .output = OUTPUT_MAX, .memory = MEMORY_MAX}};
 	struct box_result res = {0};

@@ -256,8 +256,8 @@ static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unu
 	int number = added ? line->new_lineno : line->old_lineno;
 	const struct cfunc *f, *after;
 
-	if (!w->file || number <= 0 || (!added && line->origin != GIT_DIFF_LINE_DELETION) || blank(line->content, line->content_len) ||
-	    !work(w, s->f.n + w->out.n))
+	if (!w->file || number <= 0 || (!added && line->origin != GIT_DIFF_LINE_DELETION) ||
+	    blank(line->content, line->content_len) || !work(w, s->f.n + w->out.n))
 		return 0;
 	f = cfuncs_at(&s->f, (uint32_t)number);
 	after = f && !added ? same_function(&w->side[1], f->name) : NULL;

@@ -27,7 +27,7 @@ struct touched {
 	struct strv data;                       /* of these, those where such a line is more than an #include, a declaration, a comment */
 	size_t other_files;                     /* changed files that are no C */
 	struct strv other;                      /* of these, those that can change a kernel: Kconfig, Makefiles, assembler */
-	bool cut;                               /* there are more than TOUCHED_MAX functions */
+	bool cut;                               /* there is more than was looked at: TOUCHED_MAX, or too large for us */
 };
 /* Of a commit against its first parent. */
 int touched_functions(const char *git_dir, const char *commit, struct touched *ret);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Questions about a history whose answer can take hours: libgit2 compares merge bases with each other, and a merge of ten
- * thousand children costs a stranger two megabytes. Nobody looks at a clock in there, so it is asked in a child that the
- * kernel ends after some seconds of its own work.
+ * Questions about a history whose answer can take hours: libgit2 compares merge bases with each other, and a merge of
+ * ten thousand children costs a stranger two megabytes. libgit2 looks at no clock meanwhile, so it is asked in a child
+ * that the kernel ends after some seconds of its own work.
  */
 #include "kernels/tree-priv.h"
 

@@ -118,8 +118,8 @@ static void lim_free(void *p)
 
 void tree_limits_start(void)
 {
-	static git_allocator a = {lim_malloc, lim_calloc, lim_strdup, lim_strndup, lim_substrdup, lim_realloc, lim_reallocarray,
-				  lim_mallocarray, lim_free};
+	static git_allocator a = {lim_malloc, lim_calloc, lim_strdup, lim_strndup, lim_substrdup, lim_realloc,
+				  lim_reallocarray, lim_mallocarray, lim_free};
 
 	git_libgit2_opts(GIT_OPT_SET_ALLOCATOR, &a);
 	git_libgit2_init();
@@ -145,7 +145,8 @@ static int too_long(const struct gate *g)
 	return 0;
 }
 
-static int gate_read(void **data _unused_, size_t *len _unused_, git_object_t *type _unused_, git_odb_backend *b, const git_oid *id)
+static int gate_read(void **data _unused_, size_t *len _unused_, git_object_t *type _unused_, git_odb_backend *b,
+		     const git_oid *id)
 {
 	struct gate *g = (struct gate *)b;
 	git_object_t kind;
@@ -158,11 +159,12 @@ static int gate_read(void **data _unused_, size_t *len _unused_, git_object_t *t
 		return GIT_PASSTHROUGH;
 	max = kind == GIT_OBJECT_BLOB ? TREE_FILE_MAX : kind == GIT_OBJECT_TREE ? TREE_MAX : COMMIT_MAX;
 	if (size > max)
-		return refuse(-EFBIG, "%s %.12s has %zu bytes, more than %zu", git_object_type2string(kind), git_oid_tostr_s(id),
-			      size, max);
+		return refuse(-EFBIG, "%s %.12s has %zu bytes, more than %zu", git_object_type2string(kind),
+			      git_oid_tostr_s(id), size, max);
 	return GIT_PASSTHROUGH;
 }
 
+/* There is nothing to do, but who has none is not asked again once the others have looked for new packs. */
 static int gate_refresh(git_odb_backend *b _unused_) { return 0; }
 
 static void gate_free(git_odb_backend *b)

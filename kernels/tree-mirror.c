@@ -10,7 +10,8 @@
 
 #define LIST_TIMEOUT_S 60.0
 #define FETCH_TIMEOUT_S 7200.0
-/* Measured: for each object 90 bytes to index, 180 to see that all is there, 350 to pack anew. A kernel has ten million. */
+/* Measured: for each object 90 bytes to index, 180 to see that all is there, 350 to pack anew. A kernel has ten
+ * million. */
 #define FETCH_MEMORY (4ULL << 30)
 #define TIDY_MEMORY (8ULL << 30)
 #define PACK_MAX (8ULL << 30)           /* twice the kernel's whole history */
@@ -46,10 +47,10 @@ int tree_url_check(const char *url)
 		if ((unsigned char)*s <= ' ' || *s == 0x7f)
 			return err_set(-EINVAL, "'%s': a git URL has no blanks or control characters", shown);
 	if (url_has_secret(url))
-		return err_set(-EINVAL, "'%s' was given with a user name, password or query: a URL is no place for secrets, mails and lists of "
-			       "processes show it. Put the URL with the login as a line of its own into a file with mode 0600 (see "
-			       "git-credential-store(1)) and name that: 'credentials_file:' in trees.yaml, --credentials of 'tree add'",
-			       shown);
+		return err_set(-EINVAL, "'%s' was given with a user name, password or query: a URL is no place for "
+			       "secrets, mails and lists of processes show it. Put the URL with the login as a line of "
+			       "its own into a file with mode 0600 (see git-credential-store(1)) and name that: "
+			       "'credentials_file:' in trees.yaml, --credentials of 'tree add'", shown);
 	for (size_t i = 0; i < ARRAY_SIZE(schemes); i++)
 		if (startswith(url, schemes[i]))
 			return url[strlen(schemes[i])] == '-' ? err_set(-EINVAL, "'%s' has no valid host", shown) : 0;
@@ -91,10 +92,12 @@ int tree_credentials_check(const char *path)
 	if (*path != '/')
 		return err_set(-EINVAL, "the credentials file '%s' must be named by its whole path", path);
 	if (stat(path, &st) < 0)
-		return err_set(errno == EACCES ? -EACCES : -EINVAL, "cannot read the credentials file '%s': %s", path, strerror(errno));
+		return err_set(errno == EACCES ? -EACCES : -EINVAL, "cannot read the credentials file '%s': %s", path,
+			       strerror(errno));
 	if (!S_ISREG(st.st_mode))
 		return err_set(-EINVAL, "the credentials file '%s' is no file", path);
-	return st.st_mode & 077 ? err_set(-EINVAL, "the credentials file '%s' can be read by others: chmod 600 it", path) : 0;
+	return st.st_mode & 077 ?
+	       err_set(-EINVAL, "the credentials file '%s' can be read by others: chmod 600 it", path) : 0;
 }
 
 /* Only "get": git tells a helper to erase what a server refused once. */
@@ -183,11 +186,12 @@ static int check_size(const char *git_dir)
 	int64_t size = mirror_size(git_dir, NULL), most = quota(git_dir), room = room_left(git_dir);
 
 	if (size + SMALL_FILE > most)
-		return err_set(-EFBIG, "its mirror '%s' holds %" PRId64 " MiB, and one tree may have %" PRId64 " MiB (a quarter of the "
-			       "disk, at most %lld GiB)", git_dir, size >> 20, most >> 20, MIRROR_MAX >> 30);
+		return err_set(-EFBIG, "its mirror '%s' holds %" PRId64 " MiB, and one tree may have %" PRId64 " MiB "
+			       "(a quarter of the disk, at most %lld GiB)", git_dir, size >> 20, most >> 20,
+			       MIRROR_MAX >> 30);
 	if (room >= 0 && room < SMALL_FILE)
-		return err_set(-ENOSPC, "no room for '%s': %" PRIu64 " MiB of the disk are to stay free (min_free_mb)", git_dir,
-			       keep_free >> 20);
+		return err_set(-ENOSPC, "no room for '%s': %" PRIu64 " MiB of the disk are to stay free (min_free_mb)",
+			       git_dir, keep_free >> 20);
 	return 0;
 }
 
@@ -206,9 +210,10 @@ static char *git_config_of_account(void)
 	return path && fs_exists(path) ? TAKE_PTR(path) : xstrdup("/dev/null");
 }
 
-/* Runs git with an environment in which it neither asks, nor reads credentials but those of the file (or NULL), nor uses odd
- * transports, nor goes where a server sends it. No HOME: libcurl would give what ~/.netrc has for all hosts to each of them; headers
- * and cookies that the account's configuration has for all hosts do not go out either. trace: for what a server says. */
+/* Runs git with an environment in which it neither asks, nor reads credentials but those of the file (or NULL), nor
+ * uses odd transports, nor goes where a server sends it. No HOME: libcurl would give what ~/.netrc has for all hosts to
+ * each of them; headers and cookies that the account's configuration has for all hosts do not go out either. trace: for
+ * what a server says. */
 static int git_run(const char *credentials, const char *const *args, const char *input, bool trace,
 		   double timeout_s, struct proc_result *ret)
 {
@@ -220,23 +225,26 @@ static int git_run(const char *credentials, const char *const *args, const char 
 	bool tidy = has_word(args, "gc");
 
 	strv_addv(&argv, ARGV("-c", "credential.helper=", "-c", "core.askPass=", "-c", "fetch.unpackLimit=1",
-			      "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60", "-c", "http.followRedirects=false",
-			      "-c", "http.extraHeader=", "-c", "http.cookieFile=", "-c", "http.saveCookies=false", "-c", "http.emptyAuth=false",
+			      "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60",
+			      "-c", "http.followRedirects=false", "-c", "http.extraHeader=", "-c", "http.cookieFile=",
+			      "-c", "http.saveCookies=false", "-c", "http.emptyAuth=false",
 			      "-c", "http.delegation=none"));
 	add_helper(&argv, credentials);
 	strv_addv(&argv, args);
 	strv_addv(&env, ARGV("GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 			     "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_PROTOCOL_FROM_USER=0",
-			     "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=20 -oForwardAgent=no -oForwardX11=no "
-			     "-oClearAllForwardings=yes -oPermitLocalCommand=no -oTunnel=no", "HOME=/nonexistent"));
+			     "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=20 -oForwardAgent=no "
+			     "-oForwardX11=no -oClearAllForwardings=yes -oPermitLocalCommand=no -oTunnel=no",
+			     "HOME=/nonexistent"));
 	strv_addf(&env, "GIT_CONFIG_GLOBAL=%s", config);
 	if (trace)
 		strv_addv(&env, ARGV("GIT_TRACE_CURL=1", "GIT_TRACE_CURL_NO_DATA=1"));
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
 		if (getenv(keep[i]))
 			strv_addf(&env, "%s=%s", keep[i], getenv(keep[i]));
-	return git_exec(&(struct git_spec){.args = (const char *const *)argv.v, .env_add = (const char *const *)env.v, .cwd = "/",
-					   .input = input, .timeout_s = timeout_s, .memory = !dir ? 0 : tidy ? TIDY_MEMORY : FETCH_MEMORY,
+	return git_exec(&(struct git_spec){.args = (const char *const *)argv.v, .env_add = (const char *const *)env.v,
+					   .cwd = "/", .input = input, .timeout_s = timeout_s,
+					   .memory = !dir ? 0 : tidy ? TIDY_MEMORY : FETCH_MEMORY,
 					   .file_size = dir ? pack_max(dir) : 0, .user_config = true}, ret);
 }
 
@@ -276,8 +284,8 @@ static int err_redirect(const char *url)
 	} else {
 		buf_adds(&where, "elsewhere");
 	}
-	return err_set(-EREMCHG, "the server of '%s' redirects %s. Redirects are not followed: if that is where the tree is now, write it as "
-		       "the tree's 'url'", shown, buf_str(&where));
+	return err_set(-EREMCHG, "the server of '%s' redirects %s. Redirects are not followed: if that is where the "
+		       "tree is now, write it as the tree's 'url'", shown, buf_str(&where));
 }
 
 static int git_failed(const struct proc_result *r, const char *what, const char *url)
@@ -289,8 +297,10 @@ static int git_failed(const struct proc_result *r, const char *what, const char 
 	if (strstr(words, "The requested URL returned error: 30"))
 		return err_redirect(url);
 	return err_set(git_status(r), "cannot %s '%s': %s%s", what, shown,
-		       *words ? words : git_status(r) == -EFBIG ? "it is larger than git may take" : "git gave no reason",
-		       login ? "; the server wants a login: 'credentials_file:' of the tree ('tree add --credentials FILE') gives one" : "");
+		       *words ? words :
+		       git_status(r) == -EFBIG ? "it is larger than git may take" : "git gave no reason",
+		       login ? "; the server wants a login: 'credentials_file:' of the tree "
+			       "('tree add --credentials FILE') gives one" : "");
 }
 
 static bool oid_valid(const char *s, size_t n)
@@ -308,7 +318,8 @@ static bool branch_wanted(const char *branch, const char *const *globs)
 	return false;
 }
 
-int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s, struct tree_refs *ret)
+int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s,
+		      struct tree_refs *ret)
 {
 	static const char prefix[] = "refs/heads/";
 	_cleanup_(proc_result_release) struct proc_result r = {0};
@@ -320,8 +331,8 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		e = tree_credentials_check(credentials);
 	if (e < 0)
 		return e;
-	e = git_run(credentials, ARGV("ls-remote", "--heads", "--", url), NULL, false, timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S,
-		    &r);
+	e = git_run(credentials, ARGV("ls-remote", "--heads", "--", url), NULL, false,
+		    timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot list '%s'", shown);
 	if (r.status)
@@ -335,7 +346,8 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 			continue;
 		*tab = 0;
 		if (refs.n >= HEADS_MAX)
-			return err_set(-E2BIG, "'%s' has more than %d branches; watch some of them by 'branches'", shown, HEADS_MAX);
+			return err_set(-E2BIG, "'%s' has more than %d branches; watch some of them by 'branches'",
+				       shown, HEADS_MAX);
 		if (branch_wanted(tab + 1 + strlen(prefix), globs))
 			refs_add(&refs, tab + 1 + strlen(prefix), l);
 	}
@@ -381,12 +393,13 @@ static void fetch_tags(const char *url, const char *credentials, const char *git
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
-	(void)git_run(credentials, ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin", "--", url),
-		      specs, false, LIST_TIMEOUT_S, &r);
+	(void)git_run(credentials, ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules",
+					"--stdin", "--", url), specs, false, LIST_TIMEOUT_S, &r);
 	(void)mirror_drop_hex_tags(git_dir);
 }
 
-/* Whether a git that failed left a file as large as it may be (nearly: room changes): git itself only speaks of broken packs then. */
+/* Whether a git that failed left a file as large as it may be (nearly: room changes): git itself only speaks of broken
+ * packs then. */
 static bool was_cut(const char *git_dir, uint64_t max)
 {
 	int64_t half;
@@ -395,7 +408,8 @@ static bool was_cut(const char *git_dir, uint64_t max)
 	return (uint64_t)half >= max - max / 16;
 }
 
-static int fetch_heads(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s)
+static int fetch_heads(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
+		       double timeout_s)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir), *shown = url_shown(url);
@@ -405,8 +419,9 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 
 	for (size_t i = 0; i < heads->n; i++)
 		buf_addf(&specs, "+refs/heads/%s:refs/heads/%s\n", heads->v[i].branch, heads->v[i].branch);
-	e = git_run(credentials, ARGV(dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--stdin",
-				      "--", url), specs.s, false, timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
+	e = git_run(credentials, ARGV(dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head",
+				      "--no-recurse-submodules", "--stdin", "--", url), specs.s, false,
+		    timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot fetch '%s'", shown);
 	if (r.status) {
@@ -415,9 +430,9 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 		mirror_sweep(git_dir);
 		if (!cut)
 			return git_failed(&r, "fetch", url);
-		return err_set(-EFBIG, "cannot fetch '%s': what comes is larger than the %" PRIu64 " MiB that it may be; one tree may have %"
-			       PRId64 " MiB of the disk in all, and %" PRIu64 " MiB are to stay free", shown, max >> 20,
-			       quota(git_dir) >> 20, keep_free >> 20);
+		return err_set(-EFBIG, "cannot fetch '%s': what comes is larger than the %" PRIu64 " MiB that it may "
+			       "be; one tree may have %" PRId64 " MiB of the disk in all, and %" PRIu64 " MiB are to "
+			       "stay free", shown, max >> 20, quota(git_dir) >> 20, keep_free >> 20);
 	}
 	fetch_tags(url, credentials, git_dir, specs.s);
 	return 0;
@@ -429,13 +444,15 @@ static void mirror_tidy(const char *git_dir)
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
-	if ((uint64_t)mirror_size(git_dir, NULL) > pack_max(git_dir)) /* old and new one would not fit beside each other */
+	/* the old packs and the new one would not fit beside each other */
+	if ((uint64_t)mirror_size(git_dir, NULL) > pack_max(git_dir))
 		return;
 	(void)git_run(NULL, ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60", "-c", "gc.autoDetach=false", "-c",
 			   "gc.writeCommitGraph=true", dir, "gc", "--auto", "-q"), NULL, false, FETCH_TIMEOUT_S, &r);
 }
 
-int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s)
+int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
+	       double timeout_s)
 {
 	_cleanup_free_ char *lock_path = xasprintf("%s.lock", git_dir);
 	_cleanup_close_ int lock = -1;

@@ -15,8 +15,8 @@ static inline void cleanup_object(git_object **p) { git_object_free(*p); }
 static inline void cleanup_ref(git_reference **p) { git_reference_free(*p); }
 static inline void cleanup_walk(git_revwalk **p) { git_revwalk_free(*p); }
 
-/* tree-limits.c: libgit2 with bounded memory; a repository that gives out no object over its size (-EFBIG) and none after a
- * deadline or a cancel; why the last call of this thread failed (0: not by a limit). */
+/* tree-limits.c: libgit2 with bounded memory; a repository that gives out no object over its size (-EFBIG) and none
+ * after a deadline or a cancel; which limit this thread met since it opened one (0: none). */
 #define TREE_FILE_MAX (64u << 20)
 void tree_limits_start(void);
 int tree_limits_guard(git_repository *repo);
@@ -29,14 +29,14 @@ int repo_err(int code, const char *fmt, ...) _printf_(2, 3);
 int repo_commit(git_repository *repo, const char *oid, git_commit **ret);
 bool tree_ref_valid(const char *ref);
 
-/* How many paths and folders one look at a commit's files may meet, how deep they lie, and how long they are: -EFBIG. */
+/* How many paths and folders tree_diff_walk() may meet, how deep they lie, and how long a path may be: else -EFBIG. */
 #define TREE_PATHS_MAX 4000000
 #define TREE_FOLDERS_MAX 100000
 #define TREE_DEPTH_MAX 100
 #define TREE_PATH_MAX 4095
 
-/* A question whose answer (r >= 0, and a text) comes from a child that may work for so many seconds; -EFBIG after that, which is
- * the history's fault (tree_fault()). */
+/* A question whose answer (r >= 0, and a text) comes from a child that may work for so many seconds; -EFBIG after that,
+ * which is the history's fault (tree_fault()). */
 #define TREE_ANSWER 80
 typedef int (*tree_question)(void *arg, char out[TREE_ANSWER]);
 int tree_ask(tree_question f, void *arg, double seconds, char ret[TREE_ANSWER]);

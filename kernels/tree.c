@@ -36,8 +36,9 @@ int repo_err(int code, const char *fmt, ...)
 	if (vasprintf(&what, fmt, ap) < 0)
 		abort();
 	va_end(ap);
-	return err_set(hit ? hit : malformed(code, e) ? -EBADMSG : code == GIT_ENOTFOUND ? -ENOENT : code == GIT_EAMBIGUOUS ? -ENOTUNIQ :
-		       code == GIT_EINVALIDSPEC ? -EINVAL : -EIO, "%s: %s", what, why);
+	return err_set(hit ? hit : malformed(code, e) ? -EBADMSG : code == GIT_ENOTFOUND ? -ENOENT :
+		       code == GIT_EAMBIGUOUS ? -ENOTUNIQ : code == GIT_EINVALIDSPEC ? -EINVAL : -EIO,
+		       "%s: %s", what, why);
 }
 
 int repo_open(const char *git_dir, git_repository **ret)
@@ -192,8 +193,9 @@ static int resolve_name(git_repository *repo, const char *name, git_oid *ret)
 		if (!git_oid_equal(&m.v[0].id, &m.v[i].id)) {
 			_cleanup_free_ char *shown = term_safe(name), *first = xstrdup(git_oid_tostr_s(&m.v[0].id));
 
-			return err_set(-ENOTUNIQ, "'%s' means two commits: %s (%s) and %s (%s); name one by all digits of its id", shown, first,
-				       m.v[0].kind, git_oid_tostr_s(&m.v[i].id), m.v[i].kind);
+			return err_set(-ENOTUNIQ, "'%s' means two commits: %s (%s) and %s (%s); "
+				       "name one by all digits of its id",
+				       shown, first, m.v[0].kind, git_oid_tostr_s(&m.v[i].id), m.v[i].kind);
 		}
 	*ret = m.v[0].id;
 	return 1;

@@ -5,8 +5,9 @@
  * Every head ever seen stays reachable in the mirror under refs/kperfbot/seen/<oid>, so that a force push or a deleted
  * branch never takes away a commit that results or a running bisection need.
  *
- * The objects are a stranger's. Reading gives -EFBIG where one of them, or all that a commit has, is larger, deeper or longer
- * than any kernel's, -ETIMEDOUT after two minutes, -ECANCELED at proc_cancel_on()'s flag; libgit2 never holds more than 1 GiB.
+ * The objects are a stranger's. Reading gives -EFBIG where one of them, or all that a commit has, is larger, deeper or
+ * longer than any kernel's, -ETIMEDOUT after two minutes, -ECANCELED at proc_cancel_on()'s flag; libgit2 never holds
+ * more than 1 GiB.
  */
 #ifndef KPB_KERNELS_TREE_H
 #define KPB_KERNELS_TREE_H
@@ -17,26 +18,31 @@ struct tree_ref { char *branch, *oid; };
 struct tree_refs { struct tree_ref *v; size_t n, cap; };
 void tree_refs_release(struct tree_refs *r);
 
-/* A URL that git may be given: no odd transport, no option, no user name or password in it. -EINVAL. */
+/* A URL that git may be given: no odd transport, no option, no secret (url_has_secret()). Else -EINVAL. */
 int tree_url_check(const char *url);
-/* A file for git credential-store (lines "https://USER:PASSWORD@HOST") that only its owner can read. -EINVAL; -EACCES where we cannot tell. */
+/* A file for git credential-store (lines "https://USER:PASSWORD@HOST") that only its owner can read. Else -EINVAL;
+ * -EACCES where we cannot tell. */
 int tree_credentials_check(const char *path);
 /* Cheap: git ls-remote with a timeout; only branches that match one of the globs (NULL: all), at most 10,000 (-E2BIG).
- * credentials: such a file, or NULL. A redirect is not followed: -EREMCHG, and the message says where it goes. Of the account's own
- * configuration only GIT_CONFIG_GLOBAL or ~/.gitconfig is read (proxies, certificates), without logins, cookies and headers for all
- * hosts; ~/.netrc is not; ssh forwards nothing. */
-int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s, struct tree_refs *ret);
+ * credentials: such a file, or NULL. A redirect is not followed: -EREMCHG, and the message says where it goes. Of the
+ * account's own configuration only git's is read, GIT_CONFIG_GLOBAL or that in HOME (proxies, certificates), without
+ * logins, and without cookies and headers for all hosts; ~/.netrc is not; ssh forwards nothing. */
+int tree_remote_heads(const char *url, const char *credentials, const char *const *globs, double timeout_s,
+		      struct tree_refs *ret);
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
- * refs/kperfbot/seen/<oid>, and tags of what came along, but for those that look like ids. Safe to be killed at any moment. */
-int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads, double timeout_s);
-/* How much of its disk tree_fetch() leaves free in this program (default 0). A mirror has at most a quarter of the disk; -EFBIG, or
- * -ENOSPC where the disk is the reason. */
+ * refs/kperfbot/seen/<oid>, and tags of what came along, but for those that look like ids. Safe to be killed at any
+ * moment. A mirror has at most a quarter of its disk (-EFBIG) and leaves free what tree_keep_free() says (-ENOSPC). */
+int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
+	       double timeout_s);
+/* Bytes, for the whole of this program; 0 before. */
 void tree_keep_free(uint64_t bytes);
-/* True when anc is an ancestor of (or equal to) oid. */
+/* 1 when anc is an ancestor of (or equal to) oid, 0 when not. Both questions are asked by tree_ask(): -EFBIG after some
+ * seconds of work. */
 int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);
 int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret);
-/* Any revision text; -ENOENT. What it begins with is a full id, else the start of one (7 digits or more), a branch or a tag, else what git
- * makes of it; -ENOTUNIQ where that is two different commits (the message names both): who owns the tree names its branches and tags. */
+/* Any revision text; -ENOENT. What it begins with is a full id, else the start of one (7 digits or more), a branch or a
+ * tag, else what git makes of it; -ENOTUNIQ where that is two different commits (the message names both): who owns the
+ * tree names its branches and tags. */
 int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);
 
 struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name, *committer_mail;
@@ -48,11 +54,11 @@ int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret);
 /* Makes a commit in the mirror that undoes bad on top of tip (merges: against their first parent); the same two give the
  * same id. -ENOTSUP where that conflicts. */
 int tree_revert(const char *git_dir, const char *bad, const char *tip, char **ret_oid);
-/* True for an error that is the commit's own doing, whoever reads it and however often: over a limit (-EFBIG) or malformed
- * (-EBADMSG). */
+/* True for an error that is the commit's own doing, whoever reads it and however often: over a limit (-EFBIG) or
+ * malformed (-EBADMSG). */
 bool tree_fault(int error);
-/* Does the commit have files that a kernel could have? Before anything unpacks them: -EFBIG for more than a million, or too
- * deep or long ones; -EBADMSG. */
+/* Does the commit have files that a kernel could have? Before anything unpacks them: -EFBIG for more than a million, or
+ * too deep or long ones; -EBADMSG. */
 #define TREE_FILES_MAX 1000000
 int tree_check(const char *git_dir, const char *oid);
 /* Content of a file at a commit; -ENOENT where there is none. */
