@@ -17,7 +17,7 @@
 #define TREE_MAX (16u << 20)
 #define DEADLINE_S 120
 
-/* Why the last reading was refused; 0: it was not. */
+/* Why a reading was refused that nobody has asked about yet; 0: none was. */
 static _Thread_local int refused;
 static _Thread_local char why[160];
 static long in_use; /* bytes that libgit2 holds, of all threads */
@@ -36,8 +36,11 @@ static int refuse(int error, const char *fmt, ...)
 
 int tree_limit_hit(const char **ret_why)
 {
+	int r = refused;
+
+	refused = 0;
 	*ret_why = why;
-	return refused;
+	return r;
 }
 
 bool tree_fault(int error) { return error == -EFBIG || error == -EBADMSG; }

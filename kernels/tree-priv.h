@@ -16,7 +16,7 @@ static inline void cleanup_ref(git_reference **p) { git_reference_free(*p); }
 static inline void cleanup_walk(git_revwalk **p) { git_revwalk_free(*p); }
 
 /* tree-limits.c: libgit2 with bounded memory; a repository that gives out no object over its size (-EFBIG) and none
- * after a deadline or a cancel; which limit this thread met since it opened one (0: none). */
+ * after a deadline or a cancel; which limit this thread met since it asked last or opened one (0: none). */
 #define TREE_FILE_MAX (64u << 20)
 void tree_limits_start(void);
 int tree_limits_guard(git_repository *repo);

@@ -2,7 +2,7 @@
 /* Attacks by the objects of a repository (tests/make-bombs.py) on all that reads them, with little memory and a clock. */
 #include "kernels/patches.h"
 #include "kernels/touched.h"
-#include "kernels/tree.h"
+#include "kernels/tree-priv.h"
 #include "lib/fs.h"
 #include "lib/git.h"
 #include "tests/tap.h"
@@ -175,6 +175,18 @@ static void test_fetch(void)
 	held(r, r == 0 && tree_resolve(mirror, "head", &got) == 0, "the fetch", "all of them");
 }
 
+/* A branch over a limit is left out, and its limit is not the reason for what fails behind it. */
+static void test_reason(void)
+{
+	_cleanup_free_ char *message = id("refs/heads/message");
+	struct tree_ref ref[] = {{(char *)"message", message},
+				 {(char *)"gone", (char *)"00000000000000000000000000000000000000ff"}};
+	const struct tree_refs heads = {ref, ARRAY_SIZE(ref), ARRAY_SIZE(ref)};
+
+	is_int(mirror_note_heads(repo, &heads), -EAGAIN, "a branch that went away behind one over a limit");
+	ok(strstr(err_msg(), "'gone' was moved away"), "is named: %s", err_msg());
+}
+
 /* First of all: what a child has taken is counted from what we have ourselves. */
 static void test_git(void)
 {
@@ -224,6 +236,7 @@ int main(void)
 	test_line();
 	test_patch();
 	ok(peak_kb() < 1600 << 10 || getenv("ASAN_OPTIONS"), "all of it took %ld KiB", peak_kb());
+	test_reason();
 	test_fetch();
 	fs_rm_rf(top);
 	free(top == tmp ? NULL : top);
