@@ -81,15 +81,17 @@ static size_t symbol_below(const struct symbols *s, uint64_t addr, uint64_t *ret
 			hi = mid;
 	}
 	*ret_next = UINT64_MAX;
-	if (lo < s->n)
+	if (lo < s->n) {
 		*ret_next = s->v[lo].addr;
-	else if (lo && addr - s->v[lo - 1].addr > TEXT_END_GAP)
-		return SIZE_MAX;
-	else if (lo)
-		(void)(__builtin_add_overflow(s->v[lo - 1].addr, TEXT_END_GAP + 1ull, ret_next) && (*ret_next = UINT64_MAX));
-	if (!lo)
-		return SIZE_MAX;
-	return first_of(s, lo - 1);
+	} else if (lo) { /* behind the last one */
+		uint64_t last = s->v[lo - 1].addr;
+
+		if (addr - last > TEXT_END_GAP)
+			return SIZE_MAX;
+		if (last < UINT64_MAX - TEXT_END_GAP)
+			*ret_next = last + TEXT_END_GAP + 1;
+	}
+	return lo ? first_of(s, lo - 1) : SIZE_MAX;
 }
 
 /* Where the names that begin with it start in the order of names. "name.isra.0" stands right behind "name": no character

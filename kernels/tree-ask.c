@@ -5,6 +5,7 @@
  * that the kernel ends after some seconds of its own work.
  */
 #include "kernels/tree-priv.h"
+#include "lib/proc.h"
 
 #include <fcntl.h>
 #include <poll.h>
@@ -26,22 +27,37 @@ static _Noreturn void answer(tree_question f, void *arg, double seconds, int fd)
 	signal(SIGXCPU, SIG_DFL);
 	setrlimit(RLIMIT_CPU, &l);
 	a.r = f(arg, a.out);
-	snprintf(a.err, sizeof(a.err), "%s", a.r < 0 ? err_msg() : "");
+	if (a.r < 0)
+		snprintf(a.err, sizeof(a.err), "%s", err_msg());
 	_exit(write(fd, &a, sizeof(a)) != sizeof(a)); /* less than PIPE_BUF: whole or not at all */
+}
+
+/* False where there is none in time, or where nobody wants it any more. */
+static bool answered(int fd, usec_t end)
+{
+	struct pollfd p = {fd, POLLIN, 0};
+
+	while (mono_usec() < end && !proc_cancelled()) {
+		int n = poll(&p, 1, 100);
+
+		if (n > 0)
+			return true;
+		if (n < 0 && errno != EINTR)
+			return false;
+	}
+	return false;
 }
 
 int tree_ask(tree_question f, void *arg, double seconds, char ret[TREE_ANSWER])
 {
 	usec_t end = mono_usec() + (usec_t)(seconds * WALL * 1e6);
 	struct answer a = {0};
-	struct pollfd p = {.events = POLLIN};
-	int fd[2], n;
 	ssize_t got = 0;
+	int fd[2];
 	pid_t pid;
 
 	if (pipe2(fd, O_CLOEXEC) < 0)
 		return err_set(-errno, "cannot make a pipe: %s", strerror(errno));
-	fflush(NULL);
 	pid = fork();
 	if (!pid)
 		answer(f, arg, seconds, fd[1]);
@@ -50,16 +66,14 @@ int tree_ask(tree_question f, void *arg, double seconds, char ret[TREE_ANSWER])
 		close(fd[0]);
 		return err_set(-errno, "cannot fork: %s", strerror(errno));
 	}
-	p.fd = fd[0];
-	do
-		n = poll(&p, 1, (int)MAX(((int64_t)end - (int64_t)mono_usec()) / 1000, 0));
-	while (n < 0 && errno == EINTR);
-	if (n > 0)
+	if (answered(fd[0], end))
 		got = read(fd[0], &a, sizeof(a));
 	close(fd[0]);
 	kill(pid, SIGKILL);
 	while (waitpid(pid, NULL, 0) < 0 && errno == EINTR)
 		;
+	if (got != sizeof(a) && proc_cancelled())
+		return err_set(-ECANCELED, "the reading was stopped");
 	if (got != sizeof(a))
 		return err_set(-EFBIG, "its history takes more than %g s to follow", seconds);
 	if (a.r < 0)

@@ -36,7 +36,7 @@ bool tree_ref_valid(const char *ref);
 #define TREE_PATH_MAX 4095
 
 /* A question whose answer (r >= 0, and a text) comes from a child that may work for so many seconds; -EFBIG after that,
- * which is the history's fault (tree_fault()). */
+ * which is the history's fault (tree_fault()); -ECANCELED at proc_cancel_on()'s flag. */
 #define TREE_ANSWER 80
 typedef int (*tree_question)(void *arg, char out[TREE_ANSWER]);
 int tree_ask(tree_question f, void *arg, double seconds, char ret[TREE_ANSWER]);

@@ -384,6 +384,9 @@ static int spin(void *arg, char out[TREE_ANSWER])
 
 static int refuse_it(void *arg _unused_, char out[TREE_ANSWER] _unused_) { return err_set(-ENOENT, "there is none"); }
 
+static volatile int stopped;
+static void stop(int signal _unused_) { stopped = 1; }
+
 static void test_ask(void)
 {
 	char out[TREE_ANSWER] = "";
@@ -396,6 +399,11 @@ static void test_ask(void)
 	is_str(err_msg(), "there is none", "with its message");
 	is_int(tree_ask(spin, &x, 1, out), -EFBIG, "a question without end ends");
 	ok(tree_fault(-EFBIG) && mono_usec() - start < 60 * USEC_PER_SEC, "and is the history's fault");
+	proc_cancel_on(&stopped);
+	signal(SIGALRM, stop);
+	alarm(1);
+	is_int(tree_ask(spin, &x, 5, out), -ECANCELED, "a question that is no longer wanted is nobody's fault");
+	proc_cancel_on(NULL);
 }
 
 int main(void)
