@@ -16,7 +16,7 @@ commit() { # TREE SCRIPT-LINE
 	git -C "$dir/$1" rev-parse HEAD
 }
 serial=0
-boots=8 # a side: dice are thrown until there are no more
+boots=40 # a side, at most
 config() { # TREE...
 	cat <<-EOC
 	state_dir: $dir/state
@@ -44,6 +44,8 @@ has "$dir/out" "it has no figure of command.ops_per_sec that can be judged"
 runs=$(sql 'SELECT count(*) FROM run')
 [ "$runs" -lt 30 ]; ok $? "after $runs runs"
 
+boots=8 # dice are thrown until there are no more
+config figures >"$dir/etc/kperfbot.yaml"
 commit figures 'echo "ops_per_sec: 100" # again' >/dev/null; settle
 commit figures 'echo "ops_per_sec: $(od -An -N1 -tu1 /dev/urandom | awk "{print (\$1 % 2) ? 1 : 1e9}")"' >/dev/null; settle
 commit figures 'echo "ops_per_sec: 100" # a third time' >/dev/null; settle
