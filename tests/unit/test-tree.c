@@ -67,6 +67,8 @@ static void unserve(void)
 {
 	kill(-daemon_pid, SIGKILL);
 	waitpid(daemon_pid, NULL, 0);
+	for (int i = 0; i < 500 && kill(-daemon_pid, 0) == 0; i++) /* git only started the daemon that listens */
+		usleep(10000);
 }
 
 static int fetch_all(struct tree_refs *r)
