@@ -32,7 +32,7 @@ int ynode_err(const struct ynode *n, int r, const char *fmt, ...)
 	return n ? err_set(r, "%s:%d:%d: %s", n->file, n->line, n->col, text) : err_set(r, "%s", text);
 }
 
-/* Where a container starts: at its first key or element. */
+/* A container is where its first key or element is. */
 static void place_container(struct ynode *n)
 {
 	const struct ynode *first = n->n ? (n->kind == Y_MAP ? n->key[0] : n->val[0]) : NULL;
@@ -85,12 +85,9 @@ static int new_node(struct loader *l, enum ykind kind, const yaml_event_t *e, st
 	if (charge(l, 1, 0) < 0)
 		return -EFBIG;
 	n = xcalloc(1, sizeof(*n));
-	n->n = (struct ynode){.kind = kind, .text = "", .file = l->y->file, .line = 1, .col = 1};
+	n->n = (struct ynode){.kind = kind, .text = "", .file = l->y->file, .line = (int)e->start_mark.line + 1,
+			      .col = (int)e->start_mark.column + 1};
 	n->size = 1;
-	if (kind == Y_SCALAR) {
-		n->n.line = (int)e->start_mark.line + 1;
-		n->n.col = (int)e->start_mark.column + 1;
-	}
 	GROW(l->a->v, l->a->n, l->a->cap);
 	*ret = l->a->v[l->a->n++] = n;
 	return 0;
@@ -132,21 +129,18 @@ static int scalar(struct loader *l, const yaml_event_t *e, struct node **ret)
 	const char *s = (const char *)e->data.scalar.value;
 	size_t len = e->data.scalar.length;
 	bool quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
+	bool null = !quoted && (!*s || streq(s, "~") || streq(s, "null"));
 	struct node *n;
-	int r = new_node(l, len || quoted ? Y_SCALAR : Y_NULL, e, &n);
+	int r = new_node(l, null ? Y_NULL : Y_SCALAR, e, &n);
 
 	if (r < 0 || (r = charge(l, 0, len)) < 0)
 		return r;
 	n->bytes = len;
 	n->n.quoted = quoted;
-	if (quoted || (len && !(len == 1 && *s == '~') && !(len == 4 && !memcmp(s, "null", 4)))) {
-		n->n.kind = Y_SCALAR;
+	if (strlen(s) != len)
+		return ynode_err(&n->n, -EINVAL, "a NUL byte in a text");
+	if (!null)
 		n->n.text = n->text = xstrndup(s, len);
-		if (strlen(n->text) != len)
-			return ynode_err(&n->n, -EINVAL, "a NUL byte in a text");
-	} else {
-		n->n.kind = Y_NULL;
-	}
 	*ret = n;
 	return note_anchor(l, e->data.scalar.anchor, n);
 }
@@ -183,7 +177,7 @@ static int add_value(struct loader *l, struct node *v, bool alias)
 		*key = &v->n;
 		return 0;
 	}
-	if (to->n.kind == Y_MAP && !alias && v->n.kind != Y_SCALAR && !v->n.n) { /* nothing in it tells where it is */
+	if (to->n.kind == Y_MAP && !alias && v->n.kind != Y_SCALAR && !v->n.n) { /* at its key */
 		v->n.line = (*key)->line;
 		v->n.col = (*key)->col;
 	}

@@ -23,6 +23,29 @@ static void test_aliases(void)
 	yaml_release(&y);
 }
 
+static void is_place(const struct ynode *n, int line, int col, const char *title)
+{
+	ok(n->line == line && n->col == col, "%s is at %d:%d (%d:%d)", title, line, col, n->line, n->col);
+}
+
+/* A container is where its first key or element is; an empty one, and null, at its key or, in a list, where it is. */
+static void test_places(void)
+{
+	static const char text[] = "a: [x]\nb: {}\nc:\n- ~\n- {}\n- [y]\n-\n";
+	struct yaml y = {0};
+	const struct ynode *c;
+
+	is_int(load(text, &y), 0, "a file loads");
+	is_place(ynode_get(y.doc[0], "a"), 1, 5, "a list");
+	is_place(ynode_get(y.doc[0], "b"), 2, 1, "an empty map of a key");
+	c = ynode_get(y.doc[0], "c");
+	is_place(c->val[0], 4, 3, "null in a list");
+	is_place(c->val[1], 5, 3, "an empty map in a list");
+	is_place(c->val[2], 6, 4, "a list in a list");
+	is_place(c->val[3], 7, 2, "nothing in a list");
+	yaml_release(&y);
+}
+
 static void refuse(const char *text, int error, const char *words)
 {
 	struct yaml y = {0};
@@ -97,6 +120,7 @@ int main(void)
 	setrlimit(RLIMIT_DATA, &(struct rlimit){512u << 20, 512u << 20});
 #endif
 	test_aliases();
+	test_places();
 	test_refused();
 	test_bombs();
 	return tap_done();
