@@ -51,7 +51,7 @@ void *xrealloc_array(void *p, size_t n, size_t size) { return or_die(reallocarra
 char *xstrdup(const char *s) { return s ? or_die(strdup(s)) : NULL; }
 char *xstrndup(const char *s, size_t n) { return or_die(strndup(s, n)); }
 
-static char *xvasprintf(const char *fmt, va_list ap)
+char *xvasprintf(const char *fmt, va_list ap)
 {
 	char *s = NULL;
 

@@ -66,6 +66,7 @@ void *xrealloc_array(void *p, size_t n, size_t size);
 char *xstrdup(const char *s);          /* NULL gives NULL */
 char *xstrndup(const char *s, size_t n);
 char *xasprintf(const char *fmt, ...) _printf_(1, 2);
+char *xvasprintf(const char *fmt, va_list ap) _printf_(1, 0);
 
 /* Makes room for one more element in a growing array: GROW(v, n, cap) before v[n++] = x. */
 #define GROW(v, n, cap)                                                                                                \

@@ -109,8 +109,9 @@ static char *short_secret(const char *url, char **ret_at)
 	char *colon = strchr(url, ':');
 
 	*ret_at = strrchr(url, '@');
-	return colon && *ret_at > colon && !memchr(url, '/', colon - url) && !memchr(url, '@', colon - url)
-	       ? colon : NULL;
+	if (!colon || *ret_at < colon || memchr(url, '/', colon - url) || memchr(url, '@', colon - url))
+		return NULL;
+	return colon;
 }
 
 bool url_has_secret(const char *url)
@@ -209,9 +210,9 @@ void buf_add_shown(struct buf *b, const char *s)
 		buf_add(b, buf_str(&all), all.len);
 		return;
 	}
-	while (k < all.len && k + (n = utf8_next(all.s + k, all.len - k, &class, NULL)) + strlen("...") <= TEXT_SHOWN)
+	while (k + (n = utf8_next(all.s + k, all.len - k, &class, NULL)) + strlen("...") <= TEXT_SHOWN)
 		k += n;
-	buf_add(b, buf_str(&all), k);
+	buf_add(b, all.s, k);
 	buf_adds(b, "...");
 }
 
@@ -237,8 +238,7 @@ void term_printf(FILE *out, const char *fmt, ...)
 	va_list ap;
 
 	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		abort();
+	text = xvasprintf(fmt, ap);
 	va_end(ap);
 	term_puts(out, text);
 }
@@ -253,7 +253,7 @@ static bool is_number(const char *s)
 	return end > s && !*end && !strpbrk(s, "xXnN \t\r\n");
 }
 
-/* Behind hidden characters (a byte order mark is taken off by readers), and in full width, too. */
+/* Also behind hidden characters (readers take a byte order mark off), and in full width. */
 static bool is_formula(const char *s)
 {
 	static const uint32_t first[] = {'=', '+', '-', '@', '\t', '\n', 0xff1d, 0xff0b, 0xff0d, 0xff20};
@@ -315,7 +315,14 @@ void buf_add_csv(struct buf *b, const char *s)
 
 static const char *entity(char c)
 {
-	return c == '&' ? "&amp;" : c == '<' ? "&lt;" : c == '>' ? "&gt;" : c == '"' ? "&quot;" : c == '\'' ? "&#39;" : NULL;
+	switch (c) {
+	case '&': return "&amp;";
+	case '<': return "&lt;";
+	case '>': return "&gt;";
+	case '"': return "&quot;";
+	case '\'': return "&#39;";
+	default: return NULL;
+	}
 }
 
 void buf_add_html(struct buf *b, const char *s)
@@ -337,7 +344,7 @@ void buf_add_html(struct buf *b, const char *s)
 
 /* ---- shell, git, files ---- */
 
-/* Bytes that no quotes make printable, from s on; newlines are what they look like. */
+/* How many bytes from s on are not printable in quotes either; newline and tab are. */
 static size_t unprintable(const char *s, size_t left)
 {
 	enum utf8_class class;
@@ -385,7 +392,7 @@ void buf_add_shell(struct buf *b, const char *s)
 	buf_addc(b, '\'');
 }
 
-/* git-check-ref-format(1); the remote may be no git. */
+/* git-check-ref-format(1): the server that gave the name need not be git's own. */
 char *git_branch_ref(const char *branch)
 {
 	size_t n = branch ? strlen(branch) : 0;
@@ -417,7 +424,7 @@ void buf_add_filename(struct buf *b, const char *s, size_t max)
 
 /* ---- JSON ---- */
 
-static char *valid_utf8(const char *s)
+static char *utf8_mended(const char *s)
 {
 	struct buf b = {0};
 	enum utf8_class class;
@@ -434,14 +441,14 @@ static char *valid_utf8(const char *s)
 
 struct json_object *json_text(const char *s)
 {
-	_cleanup_free_ char *text = s ? valid_utf8(s) : NULL;
+	_cleanup_free_ char *text = s ? utf8_mended(s) : NULL;
 
 	return text ? json_object_new_string(text) : NULL;
 }
 
 char *json_line(struct json_object *o)
 {
-	return valid_utf8(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
+	return utf8_mended(json_object_to_json_string_ext(o, JSON_C_TO_STRING_PLAIN | JSON_C_TO_STRING_NOSLASHESCAPE));
 }
 
 /* Outside of strings JSON is ASCII: what is not plain stands within one, keys included. */

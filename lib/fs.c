@@ -68,8 +68,10 @@ int fs_make_private(const char *path)
 	int fd = open(path, O_RDWR | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
 	struct stat st;
 
-	if (fd >= 0)
-		return close(fd), 0;
+	if (fd >= 0) {
+		close(fd);
+		return 0;
+	}
 	if (errno != EEXIST)
 		return err_set(-errno, "cannot make '%s': %s", path, strerror(errno));
 	if (stat(path, &st) == 0 && st.st_uid == geteuid() && st.st_mode & 077)
@@ -145,15 +147,23 @@ static int write_all(int fd, const void *data, size_t n, const char *path)
 	return 0;
 }
 
+/* A new file, whatever was at its path. */
+static int open_new(const char *path, mode_t mode)
+{
+	int fd;
+
+	unlink(path);
+	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+	return fd < 0 ? err_set(-errno, "cannot write '%s': %s", path, strerror(errno)) : fd;
+}
+
 int fs_write_atomic(const char *path, const void *data, size_t n)
 {
 	_cleanup_free_ char *tmp = xasprintf("%s.tmp-%d", path, getpid());
-	int fd, r;
+	int fd = open_new(tmp, 0644), r;
 
-	unlink(tmp);
-	fd = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0)
-		return err_set(-errno, "cannot write '%s': %s", tmp, strerror(errno));
+		return fd;
 	r = write_all(fd, data, n, path);
 	if (close(fd) < 0 && r == 0)
 		r = err_set(-errno, "cannot write '%s': %s", path, strerror(errno));
@@ -180,18 +190,19 @@ static int rm_at(int dir, const char *name, int depth)
 {
 	struct stat st;
 	DIR *d;
-	int fd, r = 0;
+	int fd, r;
 
 	if (unlinkat(dir, name, 0) == 0 || errno == ENOENT)
 		return 0;
+	r = -errno;
 	if (fstatat(dir, name, &st, AT_SYMLINK_NOFOLLOW) < 0)
 		return errno == ENOENT ? 0 : -errno;
 	if (!S_ISDIR(st.st_mode))
-		return unlinkat(dir, name, 0) < 0 && errno != ENOENT ? -errno : 0;
+		return r;
 	if (depth > RM_DEPTH)
 		return -ELOOP;
 	if ((st.st_mode & 0700) != 0700)
-		(void)fchmodat(dir, name, 0700, 0);
+		(void)fchmodat(dir, name, 0700, AT_SYMLINK_NOFOLLOW);
 	fd = openat(dir, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	d = fd < 0 ? NULL : fdopendir(fd);
 	if (!d) {
@@ -200,6 +211,7 @@ static int rm_at(int dir, const char *name, int depth)
 			close(fd);
 		return r;
 	}
+	r = 0;
 	for (struct dirent *e; r == 0 && (e = readdir(d));)
 		if (strcmp(e->d_name, ".") && strcmp(e->d_name, ".."))
 			r = rm_at(fd, e->d_name, depth + 1);
@@ -225,10 +237,9 @@ int fs_copy(const char *from, const char *to)
 
 	if (in < 0 || fstat(in, &st) < 0)
 		return err_set(-errno, "cannot open '%s': %s", from, strerror(errno));
-	unlink(tmp);
-	out = open(tmp, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, (st.st_mode & 0777) | 0600);
+	out = open_new(tmp, (st.st_mode & 0777) | 0600);
 	if (out < 0)
-		return err_set(-errno, "cannot write '%s': %s", tmp, strerror(errno));
+		return out;
 	while (r == 0 && (n = read(in, chunk, sizeof(chunk))) > 0)
 		for (ssize_t k, off = 0; r == 0 && off < n; off += k)
 			if ((k = write(out, chunk + off, n - off)) < 0)

@@ -90,7 +90,7 @@ static int give_ids(const struct proc_ids *ids, pid_t pid, int gate)
 		r = r < 0 ? r : ask_for_map(pid, "newgidmap", getegid(), ids->gid);
 	}
 	if (r == 0 && write(gate, &go, 1) != 1)
-		r = err_set(-EPIPE, "the child of '%d' died", pid);
+		r = err_set(-EPIPE, "child %d died", pid);
 	return r;
 }
 
@@ -118,7 +118,7 @@ static _Noreturn void child_exec(const struct proc_spec *s, int in, int out, int
 		errno = -e;
 		goto fail;
 	}
-	prctl(PR_SET_PDEATHSIG, SIGKILL); /* other credentials would undo it */
+	prctl(PR_SET_PDEATHSIG, SIGKILL); /* not before: a change of credentials undoes it */
 	if (getppid() != parent)
 		_exit(127);
 	sigemptyset(&none);
