@@ -58,8 +58,8 @@ ENTITY(REPORT, "report", "report", db_report);
 
 #define D(member, type) FIELD(struct db_delivery, member, #member, type)
 static const struct field DELIVERY_FIELDS[] = {
-	D(report, FT_INT),   D(way, FT_TEXT),	  D(recipient, FT_TEXT), D(state, FT_TEXT),
-	D(detail, FT_TEXT), D(attempts, FT_INT), D(next_try, FT_INT0), D(time, FT_NOW),
+	D(report, FT_INT), D(way, FT_TEXT), D(recipient, FT_TEXT), D(state, FT_TEXT), D(detail, FT_TEXT),
+	D(attempts, FT_INT), D(next_try, FT_INT0), D(time, FT_NOW),
 };
 ENTITY(DELIVERY, "delivery", "delivery", db_delivery);
 

@@ -111,7 +111,7 @@ static int claim(struct store *s, const char *resource, const char *owner, usec_
 	int64_t id;
 	int r;
 
-	if (endswith(resource, ":")) /* a prefix: up to the next character */
+	if (endswith(resource, ":")) /* all that begin so: they sort before what has the next character there */
 		last[strlen(last) - 1] = ':' + 1;
 	r = db_scalar(s, &id, next_task, INT(now), TEXT(resource), TEXT(last));
 	if (r == -ENOENT)

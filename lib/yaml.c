@@ -210,10 +210,10 @@ static int by_text(const void *a, const void *b)
 
 static int refuse_doubles(const struct ynode *n)
 {
-	_cleanup_free_ struct ynode **key = xcalloc(n->n + 1, sizeof(*key));
+	_cleanup_free_ struct ynode **key = xcalloc(n->n, sizeof(*key));
 
-	if (n->n)
-		memcpy(key, n->key, n->n * sizeof(*key));
+	for (size_t i = 0; i < n->n; i++)
+		key[i] = n->key[i];
 	qsort(key, n->n, sizeof(*key), by_text);
 	for (size_t i = 1; i < n->n; i++)
 		if (streq(key[i - 1]->text, key[i]->text))
@@ -263,9 +263,9 @@ static int merge_keys(struct loader *l, struct node *n)
 static int end(struct loader *l)
 {
 	struct node *n = l->open[--l->depth].n;
-	int r = n->n.kind == Y_MAP ? refuse_doubles(&n->n) : 0;
+	int r = 0;
 
-	if (r == 0 && n->n.kind == Y_MAP)
+	if (n->n.kind == Y_MAP && (r = refuse_doubles(&n->n)) == 0)
 		r = merge_keys(l, n);
 	n->open = false;
 	place_container(&n->n);
@@ -323,7 +323,7 @@ static int take_events(yaml_parser_t *p, struct loader *l)
 	return r;
 }
 
-/* Does a line begin there? YAML 1.1 has three more line breaks, and a mark of the byte order is no column. */
+/* Does a line begin there? YAML 1.1 has three more line breaks, and a byte order mark takes no column. */
 static bool line_begins(const char *text, size_t at)
 {
 	static const char *const before[] = {"\n", "\r", "\xc2\x85", "\xe2\x80\xa8", "\xe2\x80\xa9", "\xef\xbb\xbf"};
