@@ -12,7 +12,7 @@ int git_exec(const struct git_spec *g, struct proc_result *ret)
 			      "-c", "core.deltaBaseCacheLimit=64m",
 			      "-c", "pack.threads=2", "-c", "pack.windowMemory=256m", "-c", "core.fsmonitor=false"));
 	strv_addv(&argv, g->args);
-	strv_addv(&env, ARGV("LC_ALL=C.UTF-8", "LANGUAGE=C", "GIT_TERMINAL_PROMPT=0"));
+	strv_add(&env, "GIT_TERMINAL_PROMPT=0");
 	if (!g->user_config)
 		strv_addv(&env, ARGV("GIT_CONFIG_NOSYSTEM=1", "GIT_CONFIG_GLOBAL=/dev/null", "GIT_ATTR_NOSYSTEM=1"));
 	if (g->git_dir)
