@@ -24,7 +24,7 @@ int fs_read(const char *path, size_t max, struct buf *ret);
 /* Written beside, synced and renamed over: after a crash there is the old file or the new one, never half of one. */
 int fs_write_atomic(const char *path, const void *data, size_t n);
 int fs_append(const char *path, const void *data, size_t n);  /* appends and syncs */
-int fs_rm_rf(const char *path);         /* 0 where it does not exist; does not follow links */
+int fs_rm_rf(const char *path);         /* 0 where it does not exist; follows no link; -ELOOP below 400 levels */
 int fs_copy(const char *from, const char *to);      /* one regular file, mode kept; atomic */
 /* Names in a folder, sorted, without . and .. */
 int fs_list(const char *dir, struct strv *ret);
