@@ -178,8 +178,8 @@ const struct verb verb_bisect = {
 	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail]\nsimulate --n N --snr S ...",
 	.summary = "find the commit that changed a job's KPI between two commits",
 	.text = "Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
-		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed, nor is the mbox written: the case\n"
-		"ends as unmailed, and 'report send' mails it. What a branch brings, too, the daemon mails. Exit 1 when nobody was\n"
-		"found. 'bisect simulate --help' tells of the test bench.",
+		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed and the mbox is\n"
+		"not written: the case ends as unmailed, and 'report send' mails it. Where a branch asks the same,\n"
+		"the daemon mails it. Exit 1 when nobody was found. 'bisect simulate --help' tells of the test bench.",
 	.run = run_bisect,
 };

@@ -33,8 +33,9 @@ const struct verb verb_box = {
 	.name = "box",
 	.usage = "check",
 	.summary = "can the code of trees be isolated on this machine?",
-	.text = "Builds, and programs that are measured by the driver local, run in a box: under a uid that owns nothing, without network,\n"
-		"with limits on memory, processes, disk and time. 'check' makes one and tries it. Exit status 1: it does not work here, and\n"
-		"why; the robot then builds nothing, unless 'sandbox: none' in the configuration says that every tree is trusted.",
+	.text = "Builds, and programs that are measured by the driver local, run in a box: under a uid that owns\n"
+		"nothing, without network, with limits on memory, processes, disk and time. 'check' makes one and\n"
+		"tries it. Exit status 1 where that does not work: the message says why, and the robot builds nothing\n"
+		"unless 'sandbox: none' in the configuration says that every tree is trusted.",
 	.run = run,
 };

@@ -420,9 +420,10 @@ const struct verb verb_case = {
 	.text = "A case is a significant change of a KPI on a tree. It goes from suspected over confirmed, bisecting, proving and found\n"
 		"to reported; or it is not-reproduced, fixed, or ignored with a reason. ignore stops its work; reopen takes it up again\n"
 		"with all that was measured.\n\n"
-		"What was asked or reopened by hand without --mail ends as unmailed. undelivered is what nobody has got: no recipient by\n"
-		"SMTP or, where that is off, not the mbox. 'report send' helps in both; case show tells how.\n\n"
-		"reopen --aligned: is it code layout? A proven commit and its parent are built once more with every function at a\n"
-		"multiple of 64 bytes and booted in turns; case show tells what remains.",
+		"A case that was asked for or reopened by hand without --mail ends as unmailed; one whose report\n"
+		"nobody has got (by SMTP; where that is off, in the mbox) as undelivered. 'report send' helps with\n"
+		"both; case show tells how.\n\n"
+		"reopen --aligned: is it code layout? A proven commit and its parent are built once more with every\n"
+		"function at a multiple of 64 bytes and booted in turns; case show tells what remains.",
 	.run = run_case,
 };

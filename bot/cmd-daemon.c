@@ -39,8 +39,9 @@ const struct verb verb_daemon = {
 		"it cleanly. SIGHUP reads the configuration again; until then the one read at the start holds, whatever happens to\n"
 		"the files. All state is in the database: after kill -9 or a power cut the next start goes on where it was. 'kperfbot\n"
 		"queue list' shows what it does.\n"
-		"At most 16 trees are fetched at once, and one of each server. Of the disk of the state folder a tree's mirror has a\n"
-		"quarter at most. At most 100 comparisons of new heads are open for a tree; more branches wait for their turn.",
+		"At most 16 trees are fetched at once, and one from each server. A tree's mirror gets at most a\n"
+		"quarter of the disk that the state folder is on. A tree has at most 100 open comparisons of new\n"
+		"heads; more branches wait for their turn.",
 	.run = run_daemon,
 };
 

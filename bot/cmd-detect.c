@@ -277,6 +277,7 @@ const struct verb verb_detect = {
 		"with too few commits behind it is provisional.\n\n"
 		"--ask does what the daemon does when new runs of a branch have come: the newest point that no comparison or case\n"
 		"knows gets more boots of its commit and the one before while it is provisional ('judge: detect_boots'), and when it\n"
-		"stays, a comparison of the two. The daemon does that work. A case that comes of it is not mailed without --mail.",
+		"stays, a comparison of the two. The daemon does that work. A case that comes of it is not mailed\n"
+		"without --mail.",
 	.run = run_detect,
 };

@@ -164,9 +164,10 @@ const struct verb verb_report = {
 	.usage = "show CASE\nrender CASE\nsend CASE [--smtp] [--force]",
 	.summary = "the mail of a case: show it, render it anew, send it",
 	.text = "A report is written once and kept; show prints it. render prints what would be written now and keeps nothing.\n"
-		"send delivers it, into the mbox file or by SMTP, once: who has got it does not get it again, whatever happens. The\n"
-		"daemon tries a recipient whom the server puts off again later, alone; --force tries those again who were refused or\n"
-		"of whom it is not known. 'case show' tells of each.\n"
+		"send delivers it, into the mbox file or by SMTP, once: who has got it does not get it again,\n"
+		"whatever happens. The daemon goes on with recipients whom the server has put off; --force sends it\n"
+		"again to those who were refused, and to those of whom it is not known whether they got it. 'case\n"
+		"show' tells of each.\n"
 		"Only addresses that 'mail: allow:' in the configuration lets through get mail; by default that is nobody.",
 	.run = run_report,
 };

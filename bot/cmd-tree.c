@@ -339,11 +339,12 @@ const struct verb verb_tree = {
 	.usage = "add NAME URL [options]\nlist\nfetch NAME\nremove NAME [--purge]",
 	.summary = "git trees to watch",
 	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
-		"head ever seen stays in the mirror. 'add' on a name that exists changes the\n"
-		"options given and keeps the others. A URL with a password is refused: --credentials names a file that git reads\n"
-		"(gitcredentials(7), git-credential-store). What a tree holds is code that others wrote: it is built in a box without\n"
-		"network, under a uid that owns nothing, and a program is measured in one, too (driver local). --trusted lets what is\n"
-		"measured do all that the robot itself may: read its passwords, send, write. Say it of your own trees only. 'remove'\n"
-		"stops watching and keeps all results; with --purge it erases them.",
+		"head ever seen stays in the mirror. 'add' on a name that exists changes the options given and keeps\n"
+		"the others. A URL with a password is refused: --credentials names a file that git reads\n"
+		"(gitcredentials(7), git-credential-store). What a tree holds is code that others wrote: it is built\n"
+		"in a box without network, under a uid that owns nothing, and a program is measured in one, too\n"
+		"(driver local). --trusted lets what is measured do all that the robot itself may: read its\n"
+		"passwords, send, write. Say it of your own trees only. 'remove' stops watching and keeps all\n"
+		"results; with --purge it erases them.",
 	.run = run,
 };
