@@ -137,7 +137,7 @@ static int do_build(struct work *w, usec_t *retry)
 	if (r >= 0 && streq(b.state, "infra")) {
 		*retry = backoff(w);
 		say(w, "build of %.12s failed on our side: %s", q.commit, b.error ? b.error : "no reason known");
-		r = -EIO;
+		r = err_set(-EIO, "%s", w->result);
 	} else if (r >= 0) {
 		row = (struct db_build){.tree = t.id, .commit = (char *)q.commit, .kconfig = (char *)kconfig,
 					.state = (char *)b.state, .image_path = b.image_path, .image_hash = b.image_hash,
@@ -408,14 +408,13 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started)
 }
 
 /* Finished builds make room when the disk is full: what is needed again is made again. */
-static int image_back(struct work *w, struct run_parts *x)
+static int image_back(struct work *w, struct run_parts *x, usec_t *retry)
 {
-	usec_t retry = 0;
 	int r;
 
 	if (!x->build.image_path || fs_exists(x->build.image_path))
 		return 0;
-	r = do_build(w, &retry);
+	r = do_build(w, retry);
 	if (r < 0)
 		return err_prefix(r, "its image was gone");
 	db_build_release(&x->build);
@@ -434,7 +433,7 @@ static int do_run(struct work *w, usec_t *retry)
 	if (r >= 0)
 		r = store_build_get(s, x.tree.id, commit, arg(w, "kconfig"), &x.build);
 	if (r >= 0 && streq(x.build.state, "ok"))
-		r = image_back(w, &x);
+		r = image_back(w, &x, retry);
 	if (r >= 0 && !streq(x.build.state, "ok"))
 		r = err_set(-ENOEXEC, "%.12s does not build, so there is nothing to run", commit);
 	if (r >= 0)

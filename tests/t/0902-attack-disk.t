@@ -83,4 +83,14 @@ oid=$(commit good 'echo z >prog')
 sleep 1.5
 timeout 60 "$kperfbot" --config "$dir/etc" daemon --until-idle >"$dir/log" 2>&1
 is "$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT state FROM build WHERE commit_oid = '$oid'")" ok "the daemon made room and built"
+
+# a run whose build made room waits until there is some: it is not given up
+rm -rf "$dir"/disk/cache/builds/*
+head -c $(($(free_mb) - 2))M /dev/zero >>"$dir/disk/theirs"
+kp run local-bench --tree good --commit "$oid" --machine local -n 1 --queue >"$dir/out" 2>&1; ok $? "one more run is queued"
+task=$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT id FROM task WHERE kind = 'run' AND state = 'ready' ORDER BY id DESC LIMIT 1")
+sqlite3 "$dir/disk/state/kperfbot.db" "UPDATE task SET state = 'running', attempts = 1 WHERE id = $task"
+kp work task "$task" >"$dir/out" 2>&1
+is "$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT state FROM task WHERE id = $task")" ready "no room to build it again: the run waits"
+has "$dir/out" "MiB free, a build needs"
 done_testing
