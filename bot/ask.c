@@ -153,8 +153,7 @@ static int plain_revision(struct ctx *c, const char *tree, const char *text, cha
 {
 	size_t n = strspn(text, "0123456789abcdefABCDEF");
 	bool digits = n >= 6 && (!text[n] || text[n] == '+');
-	const char *plus = strrchr(text, '+');
-	_cleanup_free_ char *dir = NULL, *head = NULL, *front = NULL, *base = NULL;
+	_cleanup_free_ char *dir = NULL, *head = NULL;
 	struct db_tree t = {0};
 	const char *rev = text;
 	int r = digits ? store_find_commit(c->store, text, ret) : -ENOENT;
@@ -168,14 +167,7 @@ static int plain_revision(struct ctx *c, const char *tree, const char *text, cha
 	head = head_of_only_branch(c, &t, rev);
 	if (!fs_is_dir(dir))
 		r = err_set(-ENOENT, "'%s': tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", text, t.name, t.name);
-	else if ((r = tree_resolve(dir, head ? head : rev, ret)) >= 0 || r == -ENOTUNIQ)
-		;
-	else if (plus) {
-		front = xstrndup(text, (size_t)(plus - text));
-		r = ask_revision(c, tree, front, &base);
-		if (r >= 0)
-			r = patched_on(c, base, plus + 1, ret);
-	} else
+	else if ((r = tree_resolve(dir, head ? head : rev, ret)) < 0 && r != -ENOTUNIQ)
 		r = err_set(-ENOENT, "tree '%s' has no commit '%s'%s; 'kperfbot tree fetch %s' looks for new ones", t.name, rev,
 			    startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "", t.name);
 	db_tree_release(&t);

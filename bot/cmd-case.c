@@ -162,7 +162,7 @@ static struct json_object *delivery_json(const struct db_delivery *d)
 	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		json_object_object_add(o, texts[i].key, texts[i].text ? json_text(texts[i].text) : NULL);
+		json_object_object_add(o, texts[i].key, json_text(texts[i].text));
 	json_object_object_add(o, "attempts", json_object_new_int64(d->attempts));
 	return o;
 }

@@ -49,7 +49,7 @@ static struct json_object *machine_json(const struct config *c, const struct mac
 	json_object_object_add(o, "driver", json_text(m->driver));
 	json_object_object_add(o, "canary_job", k ? json_text(k->job) : NULL);
 	json_object_object_add(o, "canary_commit", k ? json_text(k->commit) : NULL);
-	json_object_object_add(o, "canary_tree", k && k->tree ? json_text(k->tree) : NULL);
+	json_object_object_add(o, "canary_tree", k ? json_text(k->tree) : NULL);
 	return o;
 }
 

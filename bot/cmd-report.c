@@ -80,7 +80,7 @@ static int render(struct ctx *c, int64_t id)
 	return r < 0 ? verb_fail(c, r) : print_report(c, &rep);
 }
 
-/* The case knows, and the daemon goes on with those who are to be tried again. Keeps the message of r. */
+/* The case knows, and the daemon goes on with those who are to be tried again. Keeps the message of what was tried. */
 static int after(struct ctx *c, int64_t id, const char *way, int result)
 {
 	struct engine e = {.store = c->store, .cfg = &c->config};
@@ -130,7 +130,9 @@ static int deliver(struct ctx *c, int64_t id, const char *way, bool force)
 	if (r >= 0 && force)
 		r = report_again(c->store, id, way);
 	r = r < 0 ? r : report_deliver(c->store, id, way, &rc);
-	return after(c, id, way, r) < 0 ? verb_fail(c, -EIO) : r < 0 ? verb_fail(c, r) : print_sent(c, id, way, &rc);
+	if (after(c, id, way, r) < 0)
+		return verb_fail(c, -EIO);
+	return r < 0 ? verb_fail(c, r) : print_sent(c, id, way, &rc);
 }
 
 static int run_report(int argc, char **argv, struct ctx *c)

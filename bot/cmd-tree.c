@@ -179,9 +179,9 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 		goto out;
 	if (!strstr(url, "://") && fs_is_dir(url)) /* the daemon has another working folder */
 		path = realpath(url, NULL);
-	if (o->credentials && *o->credentials) /* "": none any more */
-		credentials = realpath(o->credentials, NULL);
-	if (credentials || (o->credentials && !*o->credentials))
+	if (o->credentials && !*o->credentials) /* none any more */
+		o->credentials = NULL;
+	else if (o->credentials && (credentials = realpath(o->credentials, NULL)))
 		o->credentials = credentials;
 	if (!o->branches.n)
 		strv_add(&o->branches, "*");

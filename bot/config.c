@@ -459,8 +459,7 @@ static void defaults(struct config *c)
 	*c = (struct config){.build_slots = 1, .build_jobs = cores > 0 ? cores : 1, .min_free_mb = 512,
 			     .alpha = 0.001, .confidence = 0.99,
 			     .min_effect = 0.001, .min_boots = 3, .max_boots = 40, .proof_boots = 5, .detect_boots = 3, .reach = true,
-			     .mail_max_recipients = 20, .mail_max_per_day = 20};
-	c->build_timeout_s = 7200;
+			     .mail_max_recipients = 20, .mail_max_per_day = 20, .build_timeout_s = 7200};
 	(void)fs_state_dir(&c->state_dir); /* the files may name them: check_folder() */
 	(void)fs_cache_dir(&c->cache_dir);
 	c->robot_name = xstrdup("kernel performance bot");

@@ -406,23 +406,27 @@ static int start_search(struct engine *e, const struct scope *s, struct db_case 
 
 /* ---- the report ---- */
 
-static int case_task(struct engine *e, const struct db_case *c, const char *kind, const char *way, int64_t *ret_id)
+/* The task of the case, which is added where there is none yet, as it stands now. */
+static int case_task(struct engine *e, const struct db_case *c, const char *kind, const char *way, struct db_task *ret)
 {
 	struct json_object *o = json_object_new_object();
 	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", kind, c->id, way ? ":" : "", way ? way : "");
 	_cleanup_free_ char *payload = NULL;
 	struct db_task t = {.kind = (char *)kind, .key = key, .priority = 400, .resource = (char *)"mail",
 			    .comparison = c->comparison, .case_id = c->id, .max_attempts = way ? 1000 : 5};
+	int64_t id;
 	int r;
 
 	json_object_object_add(o, "case", json_object_new_int64(c->id));
 	if (way)
 		json_object_object_add(o, "way", json_text(way));
 	t.payload = payload = json_line(o);
-	r = store_task_add(e->store, &t, NULL, ret_id);
+	r = store_task_add(e->store, &t, NULL, &id);
 	json_object_put(o);
-	return r;
+	return r < 0 ? r : store_task_by_id(e->store, id, ret);
 }
+
+static bool gave_up(const struct db_task *t) { return streq(t->state, "failed") || streq(t->state, "cancelled"); }
 
 static const char *const ways[] = {"mbox", "smtp"};
 
@@ -445,13 +449,10 @@ int engine_settle(struct engine *e, struct db_case *c)
 int engine_send_later(struct engine *e, const struct db_case *c, const char *way)
 {
 	struct db_task t = {0};
-	int64_t id;
-	int r = case_task(e, c, "send", way, &id);
+	int r = case_task(e, c, "send", way, &t);
 
-	if (r >= 0)
-		r = store_task_by_id(e->store, id, &t);
-	if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
-		r = store_task_retry(e->store, id);
+	if (r >= 0 && gave_up(&t))
+		r = store_task_retry(e->store, t.id);
 	db_task_release(&t);
 	return MIN(r, 0);
 }
@@ -464,11 +465,8 @@ static int send(struct engine *e, const struct db_case *c, char **ret_why)
 
 	for (size_t i = 0; r >= 0 && i <= (size_t)e->cfg->mail_smtp_enabled; i++) {
 		struct db_task t = {0};
-		int64_t id;
 
-		r = case_task(e, c, "send", ways[i], &id);
-		if (r >= 0)
-			r = store_task_by_id(e->store, id, &t);
+		r = case_task(e, c, "send", ways[i], &t);
 		if (r >= 0 && streq(ways[i], way_out(e)) && !streq(t.state, "ready") && !streq(t.state, "running")) {
 			over = true;
 			*ret_why = xstrdup(t.result ? t.result : t.state);
@@ -480,30 +478,25 @@ static int send(struct engine *e, const struct db_case *c, char **ret_why)
 
 static int report(struct engine *e, struct db_case *c)
 {
+	_cleanup_(db_task_release) struct db_task t = {0};
 	_cleanup_free_ char *why = NULL;
-	struct db_task t = {0};
-	int64_t id;
-	int r = case_task(e, c, "report", NULL, &id);
+	const char *smtp = e->cfg->mail_smtp_enabled ? " --smtp" : "";
+	int r = case_task(e, c, "report", NULL, &t);
 
-	if (r >= 0)
-		r = store_task_by_id(e->store, id, &t);
-	if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
-		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64 "' "
-			       "tries again", t.result ? t.result : t.state, c->id);
-	if (r < 0 || !streq(t.state, "done")) {
-		db_task_release(&t);
+	if (r >= 0 && gave_up(&t))
+		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64
+			       "%s' tries again", t.result ? t.result : t.state, c->id, smtp);
+	if (r < 0 || !streq(t.state, "done"))
 		return MIN(r, 0);
-	}
-	db_task_release(&t);
 	r = engine_settle(e, c);
 	if (r == 0 && !db_case_mails(c))
 		return case_state(e, c, "unmailed", "asked by hand, so not mailed; 'kperfbot report send %" PRId64
-				  "%s' mails it", c->id, e->cfg->mail_smtp_enabled ? " --smtp" : "");
+				  "%s' mails it", c->id, smtp);
 	if (r == 0)
 		r = send(e, c, &why);
 	if (r > 0 && why)
 		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64
-			       "%s --force' tries again", why, c->id, e->cfg->mail_smtp_enabled ? " --smtp" : "");
+			       "%s --force' tries again", why, c->id, smtp);
 	return MIN(r, 0);
 }
 

@@ -165,10 +165,9 @@ int profile_compare(struct ctx *c, const struct profile_question *q, const char 
 	}
 	if (r >= 0 && ctx_form(c) == TABLE_TERM) {
 		if (p[0].operations > 0)
-			term_printf(stdout, "per operation; A: %.10g operations, B: %.10g\n", p[0].operations,
-				    p[1].operations);
+			printf("per operation; A: %.10g operations, B: %.10g\n", p[0].operations, p[1].operations);
 		else
-			term_printf(stdout, "per run: the number of operations is not known\n");
+			puts("per run: the number of operations is not known");
 	}
 	profile_release(&p[0]);
 	profile_release(&p[1]);

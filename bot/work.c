@@ -17,7 +17,6 @@
 
 #define BUILD_LIMIT_TIMES 20    /* as long as the usual clean build of the tree: the time limit, but never under ... */
 #define BUILD_LIMIT_LEAST_S 900
-#define BUILD_TRIES 2           /* a commit that meets a limit twice is at fault itself */
 #define RETRY_S 30
 #define MACHINE_SICK 5          /* infrastructure failures in a row that take a machine out */
 #define FETCH_TIMEOUT_S 1800
@@ -86,12 +85,12 @@ static double build_limit(struct work *w, const struct db_tree *t, const char *k
 	return MIN(most, MAX(BUILD_LIMIT_TIMES * c.clean, BUILD_LIMIT_LEAST_S));
 }
 
-/* Again at once where a limit was met: the machine may have been busy; the second time it is the commit. */
+/* Again at once where a limit was met: the machine may have been busy; the second time it is the commit's own fault. */
 static int build_fairly(const struct build_request *q, struct build_result *ret)
 {
 	int r = build_commit(q, ret);
 
-	for (int i = 1; r >= 0 && ret->limit && i < BUILD_TRIES; i++) {
+	if (r >= 0 && ret->limit) {
 		build_result_release(ret);
 		r = build_commit(q, ret);
 	}

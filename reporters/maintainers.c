@@ -295,7 +295,6 @@ int maintainers_match(const char *text, size_t len, const struct strv *paths, co
 		take_line(&l, &s, line, &m);
 	}
 	section_end(&l, &s, &m);
-	section_clear(&s);
 	if (l.late)
 		left_out(&l, "all", "it takes too long to find who looks after the changed files");
 	if (m.n)

@@ -87,15 +87,15 @@ static void message(const struct db_report *rep, const struct recipients *people
 	}
 }
 
-/* After the final dot only the server knows. If this cannot be written down, the dot is not sent. */
-static int text_ends(struct sending *x)
+/* Writes down, at once, what has become of all who were accepted. */
+static int put_accepted(struct sending *x, const char *state, const char *detail)
 {
 	struct db_delivery d[MAX_AT_ONCE];      /* borrowed */
 	size_t n = 0;
 
 	for (size_t i = 0; i < x->n; i++)
 		if (accepted(x->to[i])) {
-			delivery_is(&x->to[i]->d, "sending", "text sent");
+			delivery_is(&x->to[i]->d, state, "%s", detail);
 			d[n++] = x->to[i]->d;
 		}
 	return store_deliveries_put(x->s, d, n);
@@ -107,7 +107,8 @@ static size_t on_read(char *to, size_t size, size_t n, void *arg)
 	size_t k = MIN(size * n, x->left);
 
 	if (!x->left) {
-		if (!x->ended && text_ends(x) < 0)
+		/* after the final dot only the server knows: if this cannot be written down, the dot is not sent */
+		if (!x->ended && put_accepted(x, "sending", "text sent") < 0)
 			return CURL_READFUNC_ABORT;
 		x->ended = true;
 		x->stage = TEXT;
@@ -133,20 +134,6 @@ static void we_say(struct sending *x, const char *line)
 		x->stage = FAREWELL;
 }
 
-/* Its farewell may take as long as it likes: what it has taken is written down at once. */
-static void text_taken(struct sending *x)
-{
-	struct db_delivery d[MAX_AT_ONCE];      /* borrowed */
-	size_t n = 0;
-
-	for (size_t i = 0; i < x->n; i++)
-		if (accepted(x->to[i])) {
-			delivery_is(&x->to[i]->d, "sent", "%s", x->answer);
-			d[n++] = x->to[i]->d;
-		}
-	(void)store_deliveries_put(x->s, d, n); /* else it is tried again at the end */
-}
-
 static void server_says(struct sending *x, const char *line)
 {
 	_cleanup_free_ char *safe = NULL;
@@ -165,8 +152,9 @@ static void server_says(struct sending *x, const char *line)
 		p->code = code;
 	} else if (x->stage != RCPT && x->stage != FAREWELL)
 		snprintf(x->answer, sizeof(x->answer), "%s", safe);
+	/* the server's farewell may take as long as it likes; what cannot be written now is written at the end */
 	if (x->stage == TEXT && code >= 200 && code < 300)
-		text_taken(x);
+		(void)put_accepted(x, "sent", x->answer);
 }
 
 /* libcurl does not tell which of several recipients was refused, nor at which stage it ended: the conversation does. */
@@ -458,6 +446,15 @@ static void take_over(struct person *p, bool allowed)
 		p->changed = false;
 }
 
+static bool has_row(const struct people *l, const char *address)
+{
+	for (size_t i = 0; i < l->n; i++)
+		if (!strcasecmp(l->v[i].d.recipient, address))
+			return true;
+	return false;
+}
+
+/* A row for each who passes the allow-list now, and those of earlier attempts. */
 static int load(struct store *s, const struct db_report *rep, const struct report_config *cfg,
 		const struct recipients *all, struct people *ret)
 {
@@ -475,11 +472,8 @@ static int load(struct store *s, const struct db_report *rep, const struct repor
 	free(d);
 	for (size_t i = 0; i < all->n; i++) {
 		const char *address = all->v[i].address;
-		bool known = !mail_allowed(address, cfg->allow);
 
-		for (size_t k = 0; k < ret->n; k++)
-			known |= !strcasecmp(ret->v[k].d.recipient, address);
-		if (known)
+		if (!mail_allowed(address, cfg->allow) || has_row(ret, address))
 			continue;
 		GROW(ret->v, ret->n, ret->cap);
 		ret->v[ret->n++] = (struct person){.d = {.report = rep->id, .way = xstrdup("smtp"),
