@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """hostile-git.py PORT - a git server on loopback that is up to no good; the path says how: /refs never ends its list of
-branches, /many has 20,000, /expand sends a pack of some kilobytes that stands for 64 GiB, /flood one that never ends; /stall... has
-a new head each time, and what it stands for never comes."""
+branches, /many has 20,000, /expand sends a pack of some kilobytes that stands for 64 GiB, /flood one that never ends;
+/stall... has a new head each time, and what it stands for never comes."""
 import hashlib, itertools, re, socket, struct, sys, threading, time, zlib
 
 sys.dont_write_bytecode = True  # nothing is left beside the sources

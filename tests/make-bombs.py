@@ -14,7 +14,8 @@ WHO = b"A <a@example.org> 1700000000 +0000"
 
 
 def git(*args, data=b""):
-    return subprocess.run(("git",) + args, input=data, env=env, check=True, stdout=subprocess.PIPE).stdout.decode().strip()
+    done = subprocess.run(("git",) + args, input=data, env=env, check=True, stdout=subprocess.PIPE)
+    return done.stdout.decode().strip()
 
 
 def put(kind, data):
@@ -66,7 +67,8 @@ big = 1100 << 20
 z = zlib.compressobj(1)
 body = b"".join(z.compress(bytes(1 << 20)) for _ in range(big >> 20)) + z.flush()
 delta = varint(big) + varint(4) + b"\x90\x04"
-git("index-pack", "--stdin", data=pack(entry(BLOB, big, body), entry(REF_DELTA, len(delta), zeros_id(big) + zlib.compress(delta))))
+git("index-pack", "--stdin", data=pack(entry(BLOB, big, body),
+                                       entry(REF_DELTA, len(delta), zeros_id(big) + zlib.compress(delta))))
 small = hashlib.sha1(b"blob 4\0" + bytes(4)).hexdigest()
 commits["delta"] = commit(tree([(b"100644", b"MAINTAINERS", small)]), [base])
 

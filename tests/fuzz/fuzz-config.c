@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* A configuration folder: the input is kperfbot.yaml and, behind a line "%%%", trees.yaml. All mistakes named, or trees that come
- * back from the form that the database has. */
+/* A configuration folder: the input is kperfbot.yaml and, behind a line "%%%", trees.yaml. All mistakes named, or trees
+ * that come back from the form that the database has. */
 #include "bot/config.h"
 #include "tests/fuzz/check.h"
 

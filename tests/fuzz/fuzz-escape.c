@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any text by any way out: what comes out is what the way's readers take, and a second look finds nothing left to hide. */
+/* Any text by any way out: what comes out is what the way's readers take, and a second look finds nothing left
+ * to hide. */
 #include "lib/csv.h"
 #include "lib/escape.h"
 #include "reporters/mail.h"
@@ -31,7 +32,8 @@ static bool plain(const char *s, const char *also)
 
 static void check_term(const char *s)
 {
-	_cleanup_free_ char *once = term_safe(s), *twice = term_safe(once), *url = url_shown(s), *again = url_shown(url), *ref = git_branch_ref(s);
+	_cleanup_free_ char *once = term_safe(s), *twice = term_safe(once), *url = url_shown(s), *again = url_shown(url),
+			    *ref = git_branch_ref(s);
 	_cleanup_buf_ struct buf lines = {0}, shell = {0}, name = {0};
 
 	FUZZ_CHECK(plain(once, "") && streq(once, twice));
@@ -57,7 +59,8 @@ static void check_csv(const char *s)
 	csv_init(&c, "cell", b.s, b.len);
 	if (csv_next(&c) == 1) {
 		FUZZ_CHECK(c.n == 1 && utf8_valid(c.field[0]));
-		FUZZ_CHECK(!*c.field[0] || !strchr("=+-@\t\r\n", *c.field[0]) || parse_double(c.field[0], &number) == 0);
+		FUZZ_CHECK(!*c.field[0] || !strchr("=+-@\t\r\n", *c.field[0]) ||
+			   parse_double(c.field[0], &number) == 0);
 		for (const char *p = c.field[0]; *p; p++)
 			FUZZ_CHECK((unsigned char)*p >= 0x20 || *p == '\n' || *p == '\t');
 	}

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What an interrupted delivery left in an mbox. The first line is the row's detail ("offset 12", "blanking 12 30"), the rest the
- * file, where a byte 1 and the next stand for so many tens of bytes of our mail. Afterwards our mail is there, and what is
- * somebody else's has not moved.
+ * What an interrupted delivery left in an mbox. The first line is the row's detail ("offset 12", "blanking 12 30"), the
+ * rest the file, where a byte 1 and the next stand for so many tens of bytes of our mail. Afterwards our mail is there,
+ * and what is somebody else's has not moved.
  */
 #include "tests/fuzz/check.h"
 #include "tests/unit/delivery.h"
@@ -33,7 +33,8 @@ static void expand(const uint8_t *p, size_t n, struct buf *out)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	const uint8_t *nl = memchr(data, '\n', size);
-	_cleanup_free_ char *path = xasprintf("%s/box", fuzz_folder()), *detail = nl ? xstrndup((const char *)data, nl - data) : NULL;
+	_cleanup_free_ char *path = xasprintf("%s/box", fuzz_folder()),
+			    *detail = nl ? xstrndup((const char *)data, nl - data) : NULL;
 	_cleanup_buf_ struct buf before = {0}, after = {0};
 	struct db_delivery d = {0};
 	long long offset = -1;
@@ -47,7 +48,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	expand(nl + 1, data + size - nl - 1, &before);
 	fuzz_put("box", buf_str(&before), before.len);
-	d = (struct db_delivery){.report = rep.id, .way = xstrdup("mbox"), .state = xstrdup("sending"), .detail = xstrdup(detail)};
+	d = (struct db_delivery){.report = rep.id, .way = xstrdup("mbox"), .state = xstrdup("sending"),
+				 .detail = xstrdup(detail)};
 	FUZZ_CHECK(store_delivery_put(store, &d) >= 0);
 	r = mbox_deliver(store, &rep, &d, path);
 	FUZZ_CHECK(r == 0 && fs_read(path, 0, &after) == 0);

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Patch series. The first byte says what the input is: 'a': as a file, 'l': a list beside a patch, 's': a folder with "series", and
- * 'g': an mbox that is applied on a small commit by git (slow). Nothing is read outside of the folder, and what applies is a
- * commit that can be read.
+ * Patch series. The first byte says what the input is: 'a': as a file, 'l': a list beside a patch, 's': a folder with
+ * "series", and 'g': an mbox that is applied on a small commit by git (slow). Nothing is read outside of the folder,
+ * and what applies is a commit that can be read.
  */
 #include "kernels/patches.h"
 #include "kernels/tree.h"
@@ -11,16 +11,22 @@
 
 static char *repo, *base;
 
+static void git(struct git_spec s)
+{
+	_cleanup_(proc_result_release) struct proc_result r = {0};
+
+	FUZZ_CHECK(git_exec(&s, &r) == 0 && !r.status);
+}
+
 static void make_repo(void)
 {
 	static const char stream[] = "blob\nmark :1\ndata 27\nint f(void)\n{\n\treturn 1;\n}\n\n"
-				     "commit refs/heads/main\ncommitter A <a@example.org> 1700000000 +0000\ndata 1\nx\nM 644 :1 f.c\n";
-	_cleanup_(proc_result_release) struct proc_result r = {0};
+				     "commit refs/heads/main\ncommitter A <a@example.org> 1700000000 +0000\ndata 1\nx\n"
+				     "M 644 :1 f.c\n";
 
 	repo = xasprintf("%s/r.git", fuzz_folder());
-	FUZZ_CHECK(git_exec(&(struct git_spec){.args = ARGV("init", "-q", "--bare", "-b", "main", repo)}, &r) == 0 && !r.status);
-	FUZZ_CHECK(git_exec(&(struct git_spec){.git_dir = repo, .args = ARGV("fast-import", "--quiet"), .input = stream}, &r) == 0 &&
-		   !r.status);
+	git((struct git_spec){.args = ARGV("init", "-q", "--bare", "-b", "main", repo)});
+	git((struct git_spec){.git_dir = repo, .args = ARGV("fast-import", "--quiet"), .input = stream});
 	FUZZ_CHECK(tree_resolve(repo, "main", &base) == 0);
 }
 

@@ -1,9 +1,11 @@
 #!/bin/sh
-# Runs as root beside the service: asks it for some runs, waits for them, and writes down what it sees in /run/guest/out.
+# Runs as root beside the service: asks it for some runs, waits for them, and writes down what it sees in
+# /run/guest/out.
 out=/run/guest/out
 mkdir -p "$out"
 kp() {
-	timeout 200 runuser -u kperfbot -- env KPERFBOT_STATE=/var/lib/kperfbot KPERFBOT_CACHE=/var/cache/kperfbot kperfbot "$@"
+	timeout 200 runuser -u kperfbot -- env KPERFBOT_STATE=/var/lib/kperfbot KPERFBOT_CACHE=/var/cache/kperfbot \
+		kperfbot "$@"
 }
 echo "check: begins at $(cut -d ' ' -f 1 /proc/uptime)"
 systemctl is-active kperfbot >"$out/active"

@@ -32,10 +32,9 @@ try "open an internet socket" perl -e 'exit(!socket(S, 2, 1, 0))'
 try "make a device" mknod /var/lib/kperfbot/disk b 254 0
 try "make a setuid program" sh -c 'cp /bin/true /var/lib/kperfbot/t && chmod u+s /var/lib/kperfbot/t'
 try "give ids to a child" unshare --user --map-users=200001,0,2 --map-groups=200001,0,2 true
-try "make a box" unshare --user --map-root-user \
-	--map-users=265535,1,1 --map-groups=265535,1,1 bwrap \
-	--unshare-ipc --unshare-pid \
-	--unshare-net --unshare-uts --unshare-cgroup --hostname box --ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib \
-	--symlink usr/lib64 /lib64 --proc /proc --dev /dev --tmpfs /tmp --bind /var/lib/kperfbot /tmp/x true
+try "make a box" unshare --user --map-root-user --map-users=265535,1,1 --map-groups=265535,1,1 bwrap \
+	--unshare-ipc --unshare-pid --unshare-net --unshare-uts --unshare-cgroup --hostname box \
+	--ro-bind /usr /usr --symlink usr/bin /bin --symlink usr/lib /lib --symlink usr/lib64 /lib64 \
+	--proc /proc --dev /dev --tmpfs /tmp --bind /var/lib/kperfbot /tmp/x true
 try "make a control group" mkdir "/sys/fs/cgroup$(sed -n 's/^0:://p' /proc/self/cgroup)/x"
 true

@@ -1,6 +1,7 @@
 #!/bin/sh
-# Runs in the guest after its boot, as process 1: installs the bot as README says, gives it a small program's tree over git's
-# own protocol, and becomes Debian's systemd, which starts the service and, beside it, tests/guest/service-check.sh.
+# Runs in the guest after its boot, as process 1: installs the bot as README says, gives it a small program's tree over
+# git's own protocol, and becomes Debian's systemd, which starts the service and, beside it,
+# tests/guest/service-check.sh.
 export PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
 exec </dev/null >/dev/console 2>&1
 chmod 755 /run
@@ -33,9 +34,9 @@ cat >/etc/systemd/system/test.target <<-'END'
 	Requires=basic.target
 	Wants=git.service kperfbot.service check.service
 END
-for u in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer systemd-timesyncd.service \
-	getty@tty1.service \
-	serial-getty@ttyS0.service systemd-random-seed.service systemd-udev-trigger.service e2scrub_reap.service; do
+for u in apt-daily.timer apt-daily-upgrade.timer dpkg-db-backup.timer e2scrub_all.timer fstrim.timer \
+	systemd-timesyncd.service getty@tty1.service serial-getty@ttyS0.service systemd-random-seed.service \
+	systemd-udev-trigger.service e2scrub_reap.service; do
 	ln -sf /dev/null "/etc/systemd/system/$u"
 done
 exec /lib/systemd/systemd --unit=test.target --show-status=no

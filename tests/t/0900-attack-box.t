@@ -1,6 +1,6 @@
 #!/bin/bash
-# A tree whose build asks for all that a build must not have. It says "REACHED" for each power that it gets; powers that would
-# hurt the host are asked for (opened for writing), not used. Once as root, once as a user with subordinate ids.
+# A tree whose build asks for all that a build must not have. It says "REACHED" for each power that it gets; powers that
+# would hurt the host are asked for (opened for writing), not used. Once as root, once as a user with subordinate ids.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 "$kperfbot" box check >"$dir/out" 2>&1 || skip_all "$(head -c 200 "$dir/out")"
@@ -37,12 +37,14 @@ def writable(p):
     os.close(os.open(p, os.O_WRONLY))
 def call(nr, *args):
     if libc.syscall(nr, *args) < 0: raise OSError(ctypes.get_errno(), "")
-for p in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/kernel/modprobe", "/proc/sys/vm/drop_caches",
-          "/proc/sys/user/max_user_namespaces", "/sys/kernel/uevent_helper", "/sys/power/state", "/dev/mem", "/dev/kmsg", "/dev/vda",
-          "/dev/kvm", "/usr/bin/env", "/etc/passwd", "/etc/ld.so.cache", "/proc/1/mem", "/proc/1/oom_score_adj"):
+for p in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/kernel/modprobe",
+          "/proc/sys/vm/drop_caches", "/proc/sys/user/max_user_namespaces", "/sys/kernel/uevent_helper",
+          "/sys/power/state", "/dev/mem", "/dev/kmsg", "/dev/vda", "/dev/kvm", "/usr/bin/env", "/etc/passwd",
+          "/etc/ld.so.cache", "/proc/1/mem", "/proc/1/oom_score_adj"):
     tried("open for writing " + p, lambda: writable(p))
-for p in ("/proc/1/environ", "/proc/kcore", "/etc/shadow", "/root", "/home", "$dir/srv/password", "$dir/srv", "$dir/state",
-          "$dir/cache", "$root/Makefile", "/sys/fs/cgroup", "/sys/kernel", "/run", "/var/lib", "/boot", "/proc/1/root/etc", "/proc/1/cwd/etc"):
+for p in ("/proc/1/environ", "/proc/kcore", "/etc/shadow", "/root", "/home", "$dir/srv/password", "$dir/srv",
+          "$dir/state", "$dir/cache", "$root/Makefile", "/sys/fs/cgroup", "/sys/kernel", "/run", "/var/lib", "/boot",
+          "/proc/1/root/etc", "/proc/1/cwd/etc"):
     tried("read " + p, lambda: os.listdir(p) if os.path.isdir(p) else open(p, "rb").read(1))
 def connect(family, where):
     s = socket.socket(family); s.settimeout(2); s.connect(where)
@@ -50,13 +52,14 @@ tried("unix socket", lambda: connect(socket.AF_UNIX, "$dir/srv/socket"))
 tried("abstract socket", lambda: connect(socket.AF_UNIX, "\0kperfbot-test-$port"))
 tried("loopback of the host", lambda: connect(socket.AF_INET, ("127.0.0.1", $port)))
 for f in ("AF_PACKET", "AF_VSOCK", "AF_ALG", "AF_BLUETOOTH", "AF_CAN", "AF_KEY", "AF_QIPCRTR", "AF_TIPC", "AF_RDS"):
-    if hasattr(socket, f): tried(f, lambda: socket.socket(getattr(socket, f), socket.SOCK_RAW if f == "AF_PACKET" else socket.SOCK_DGRAM))
+    kind = socket.SOCK_RAW if f == "AF_PACKET" else socket.SOCK_DGRAM
+    if hasattr(socket, f): tried(f, lambda: socket.socket(getattr(socket, f), kind))
 tried("kill a process of the host", lambda: os.kill($victim, 0))
 tried("see a process of the host", lambda: any(b"sleep" in open("/proc/%s/cmdline" % p, "rb").read()
       for p in os.listdir("/proc") if p.isdigit()))
 tried("new user namespace", lambda: call(272, 0x10000000))
 tried("new mount namespace", lambda: call(272, 0x20000))
-tried("clone into a user namespace", lambda: call(56, 0x10000000 | 17, 0, 0, 0, 0) if False else call(56, 0x10000011, 0, 0, 0, 0))
+tried("clone into a user namespace", lambda: call(56, 0x10000011, 0, 0, 0, 0))
 tried("clone3", lambda: call(435, 0, 88))
 tried("mount", lambda: call(165, b"none", b"/tmp", b"tmpfs", 0, 0))
 tried("chroot", lambda: os.chroot("/tmp"))
@@ -79,11 +82,12 @@ tried("new privileges", lambda: not any(l.split() == ["NoNewPrivs:", "1"] for l 
 tried("no filter", lambda: not any(l.split() == ["Seccomp:", "2"] for l in open("/proc/self/status")))
 tried("uid of root", lambda: os.getuid() == 0 or os.geteuid() == 0)
 tried("a terminal", lambda: os.open("/dev/tty", os.O_RDWR))
-tried("descriptors", lambda: [f for f in os.listdir("/proc/self/fd") if int(f) > 2 and os.path.exists("/proc/self/fd/" + f)
-      and not os.readlink("/proc/self/fd/" + f).startswith(("/proc/", "pipe:"))] != [])
+tried("descriptors", lambda: any(int(f) > 2 and os.path.exists("/proc/self/fd/" + f)
+      and not os.readlink("/proc/self/fd/" + f).startswith(("/proc/", "pipe:")) for f in os.listdir("/proc/self/fd")))
 tried("a .git", lambda: os.path.lexists(".git"))
 tried("the environment", lambda: "KPERFBOT_TEST_SECRET" in os.environ)
-tried("suid on what is mounted", lambda: not all("nosuid" in l.split()[5].split(",") for l in open("/proc/self/mountinfo")))
+tried("suid on what is mounted", lambda: not all("nosuid" in l.split()[5].split(",")
+      for l in open("/proc/self/mountinfo")))
 print("ASKED")
 PY
 cat >"$dir/tree/Makefile" <<'MK'
@@ -100,7 +104,8 @@ attack() { # STATE URL WORDS...: builds and shows what it got, by the rest of th
 	local state=$1 url=$2
 	shift 2
 	export KPERFBOT_TEST_SECRET=1
-	"$@" "$kperfbot" --state "$state" tree add hostile "file://$url" --program --artefact prog --machine local >>"$dir/log" 2>&1
+	"$@" "$kperfbot" --state "$state" tree add hostile "file://$url" --program --artefact prog --machine local \
+		>>"$dir/log" 2>&1
 	"$@" "$kperfbot" --state "$state" tree fetch hostile >>"$dir/log" 2>&1
 	"$@" "$kperfbot" --state "$state" build main --tree hostile --json >"$dir/out" 2>&1
 	image=$(field "$dir/out" 'o["image"]')
@@ -114,7 +119,10 @@ ok "$([ "$(grep -c held "$dir/seen")" -ge 40 ]; echo $?)" "$(grep -c held "$dir/
 
 # what a build leaves keeps no privilege: set-id bits go on the way out
 git -C "$dir/tree" mv Makefile Makefile.old
-printf 'prog:\n\tmkdir prog && cp /bin/sh prog/set && chmod 6755 prog/set && mkdir -m 7777 prog/d && ln -s set prog/near\n' >"$dir/tree/Makefile"
+cat >"$dir/tree/Makefile" <<'MK'
+prog:
+	mkdir prog && cp /bin/sh prog/set && chmod 6755 prog/set && mkdir -m 7777 prog/d && ln -s set prog/near
+MK
 git -C "$dir/tree" add -A
 git -C "$dir/tree" -c user.name=A -c user.email=a@example.org commit -q -m set-id
 git -C "$dir/tree" push -q "$dir/tree.git" main
@@ -165,7 +173,8 @@ is $? 1 "and builds nothing"
 has "$dir/out" "builds need a uid of their own"
 mkdir -p "$dir/etc"
 echo "sandbox: none" >"$dir/etc/kperfbot.yaml"
-as_user "$dir/fake/none" "$kperfbot" --config "$dir/etc" --state "$dir/user/state" build main --tree hostile >"$dir/out" 2>&1
+as_user "$dir/fake/none" "$kperfbot" --config "$dir/etc" --state "$dir/user/state" build main --tree hostile \
+	>"$dir/out" 2>&1
 has "$dir/out" "not isolated"
 # no bubblewrap: the same
 mkdir "$dir/bin"

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Builds and checkouts that want more than there is: memory, processes, disk, files, output, time. Each ends by its own limit, the second time it
-# is the commit's fault, and the next commit builds. All limits are small here, so that an attack that gets through hurts nobody.
+# Builds and checkouts that want more than there is: memory, processes, disk, files, output, time. Each ends by its own
+# limit, the second time it is the commit's fault, and the next commit builds. All limits are small here, so that an
+# attack that gets through hurts nobody.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 "$kperfbot" box check >"$dir/out" 2>&1 || skip_all "$(head -c 200 "$dir/out")"
@@ -22,7 +23,8 @@ cat >"$dir/etc/kperfbot.yaml" <<-EOC
 	build_files: 3000
 	build_timeout: 8s
 	trees:
-	  hostile: {url: "file://$dir/tree", program: true, artefact: prog, machine: local, branches: [main], interval: 1s, jobs: [local-bench]}
+	  hostile: {url: "file://$dir/tree", program: true, artefact: prog, machine: local, interval: 1s,
+	    branches: [main], jobs: [local-bench]}
 EOC
 good=$(commit 'echo good >prog')
 kp tree add hostile "file://$dir/tree" --program --artefact prog --machine local >"$dir/log" 2>&1
@@ -36,15 +38,21 @@ attack() { # TITLE WORDS COMMAND: its build ends by that limit
 	ok $? "$1: $(grep -o 'the build .*' "$dir/out" | head -n 1), after $SECONDS s"
 }
 attack "a program that takes memory" "memory" 'head -c 900000000 /dev/zero | tail -c 800000000 >/dev/null; sleep 20'
-attack "many that take a little each" "memory" 'for i in 1 2 3 4 5 6; do (head -c 100000000 /dev/zero | tail -c 99000000; sleep 20) >/dev/null & done; wait'
+attack "many that take a little each" "memory" \
+	'for i in 1 2 3 4 5 6; do (head -c 100000000 /dev/zero | tail -c 99000000; sleep 20) >/dev/null & done; wait'
 attack "memory as files in /tmp" "memory" 'head -c 700000000 /dev/zero >/tmp/a; sleep 20'
-attack "memory as files in /dev/shm" "memory" 'for i in 1 2 3; do head -c 250000000 /dev/zero >/dev/shm/a; cp /dev/shm/a /tmp/$$i; done; sleep 20'
+attack "memory as files in /dev/shm" "memory" \
+	'for i in 1 2 3; do head -c 250000000 /dev/zero >/dev/shm/a; cp /dev/shm/a /tmp/$$i; done; sleep 20'
 attack "a fork bomb" "processes" 'i=0; while [ $$i -lt 1500 ]; do sleep 20 & i=$$((i+1)); done; wait'
 attack "a large file" "disk" 'head -c 400000000 /dev/zero >big; sleep 20'
 attack "many files" "files" 'mkdir d; cd d; seq 1 8000 | xargs touch; sleep 20'
 attack "endless output" "output" 'cat /dev/zero | tr "\\0" x | head -c 300000000; sleep 20'
-attack "files that come and go while they are counted" "disk\|files" 'i=0; while :; do i=$$((i+1)); head -c 4000000 /dev/zero >d$$i; (for k in 1 2 3 4 5 6 7 8 9; do touch x$$k; rm -f x$$k; done) 2>/dev/null; done'
-attack "output by another way than writing" "output\|time" '/usr/bin/python3 -c "import os; os.posix_fallocate(1, 0, 400 << 20)"; cat /dev/zero | head -c 300000000; sleep 20'
+attack "files that come and go while they are counted" "disk\|files" \
+	'i=0; while :; do i=$$((i+1)); head -c 4000000 /dev/zero >d$$i; '\
+'(for k in 1 2 3 4 5 6 7 8 9; do touch x$$k; rm -f x$$k; done) 2>/dev/null; done'
+attack "output by another way than writing" "output\|time" \
+	'/usr/bin/python3 -c "import os; os.posix_fallocate(1, 0, 400 << 20)"; '\
+'cat /dev/zero | head -c 300000000; sleep 20'
 attack "an endless build" "time" 'sleep 600'
 attack "one that does not end when asked" "time" 'trap "" TERM INT; (setsid sleep 601 &) ; while :; do sleep 1; done'
 sleep 0.5
@@ -56,7 +64,8 @@ bomb() { # LEVELS WIDTH: trees that hold the same tree that often
 	blob=$(head -c 100000 /dev/zero | git -C "$dir/tree" hash-object -w --stdin)
 	tree=$(for k in $(seq "$2"); do printf '100644 blob %s\tf%d\n' "$blob" "$k"; done | git -C "$dir/tree" mktree)
 	for i in $(seq "$1"); do
-		tree=$(for k in $(seq "$2"); do printf '040000 tree %s\td%d\n' "$tree" "$k"; done | git -C "$dir/tree" mktree)
+		tree=$(for k in $(seq "$2"); do printf '040000 tree %s\td%d\n' "$tree" "$k"; done |
+			git -C "$dir/tree" mktree)
 	done
 	git -C "$dir/tree" -c user.name=A -c user.email=a@example.org commit-tree -p HEAD -m bomb "$tree"
 }
@@ -80,16 +89,20 @@ attack2() { # TITLE COMMAND STATE
 	ok $? "$1"
 }
 name=$(printf 'x%.0s' $(seq 200))
-attack2 "40 nested folders of 200 characters" "for i in \$\$(seq 40); do mkdir $name && cd $name; done; true; echo x >\$(CURDIR)/prog" ok
-attack2 "1000 nested folders, locked behind it" 'd=$$PWD; for i in $$(seq 1000); do mkdir d && cd d; done; chmod 0 $$d/d; echo x >$$d/prog' ok
-attack2 "200 sparse files of 7 GiB as the artefact" 'mkdir prog; cd prog; for i in $$(seq 200); do truncate -s 7G f$$i; done' broken
+attack2 "40 nested folders of 200 characters" \
+	"for i in \$\$(seq 40); do mkdir $name && cd $name; done; true; echo x >\$(CURDIR)/prog" ok
+attack2 "1000 nested folders, locked behind it" \
+	'd=$$PWD; for i in $$(seq 1000); do mkdir d && cd d; done; chmod 0 $$d/d; echo x >$$d/prog' ok
+attack2 "200 sparse files of 7 GiB as the artefact" \
+	'mkdir prog; cd prog; for i in $$(seq 200); do truncate -s 7G f$$i; done' broken
 has "$dir/out" "is larger than 2048 MiB"
 attack2 "a sparse file" 'truncate -s 7G prog' broken
 attack2 "a folder with a pipe in it" 'mkdir prog; mkfifo prog/p' broken
 attack2 "a link to a device" 'ln -s /dev/zero prog' broken
 attack2 "a link to a link that leads out" 'mkdir d; ln -s /etc d/e; ln -s d/e/passwd prog' broken
 attack2 "a folder that contains itself" 'mkdir prog; ln -s . prog/self; ln -s ../prog prog/again' ok
-attack2 "names that are options and control characters" 'mkdir prog; cd prog; touch -- -rf --checkpoint-action=exec=id "$$(printf "a\\nb")"' ok
+attack2 "names that are options and control characters" \
+	'mkdir prog; cd prog; touch -- -rf --checkpoint-action=exec=id "$$(printf "a\\nb")"' ok
 is "$(find "$dir/state/worktrees" -mindepth 3 2>/dev/null | wc -l)" 0 "nothing of any of them is left"
 kp build "$good" --tree hostile >"$dir/out" 2>&1
 ok $? "a good commit builds after all of this"

@@ -1,13 +1,14 @@
 #!/bin/bash
-# A small disk, and trees that want all of it: what can be made again is removed when room is short, a build never gets the last of the
-# disk, and other trees go on, also after leftovers of killed builds.
+# A small disk, and trees that want all of it: what can be made again is removed when room is short, a build never gets
+# the last of the disk, and other trees go on, also after leftovers of killed builds.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 "$kperfbot" box check >"$dir/out" 2>&1 || skip_all "$(head -c 200 "$dir/out")"
 [ "$(id -u)" = 0 ] || skip_all "only root can mount a disk"
 mkdir "$dir/disk" "$dir/etc"
 truncate -s 260M "$dir/image"
-mkfs.ext4 -q -m 0 -N 20000 "$dir/image" && mount -o loop "$dir/image" "$dir/disk" 2>"$dir/out" || skip_all "cannot mount: $(cat "$dir/out")"
+mkfs.ext4 -q -m 0 -N 20000 "$dir/image" && mount -o loop "$dir/image" "$dir/disk" 2>"$dir/out" ||
+	skip_all "cannot mount: $(cat "$dir/out")"
 mounts+=("$dir/disk")
 cat >"$dir/etc/kperfbot.yaml" <<-EOC
 	state_dir: $dir/disk/state
@@ -52,7 +53,8 @@ ok $? "another tree builds"
 
 # leftovers: of builds that were killed, and sources of a tree that nobody builds any more
 rm -rf "$dir"/disk/cache/builds/*
-mkdir -p "$dir/disk/cache/objects/.tmp-99999999-x/o" "$dir/disk/cache/builds/.tmp-99999998-x" "$dir/disk/state/worktrees/gone-vm-min/src"
+mkdir -p "$dir/disk/cache/objects/.tmp-99999999-x/o" "$dir/disk/cache/builds/.tmp-99999998-x" \
+	"$dir/disk/state/worktrees/gone-vm-min/src"
 head -c 20M /dev/zero >"$dir/disk/cache/objects/.tmp-99999999-x/o/a"
 head -c 10M /dev/zero >"$dir/disk/cache/builds/.tmp-99999998-x/a"
 head -c 60M /dev/zero >"$dir/disk/state/worktrees/gone-vm-min/src/a"
@@ -62,7 +64,8 @@ head -c ${fill}M /dev/zero >"$dir/disk/theirs" # somebody else's
 oid=$(commit good 'echo y >prog')
 kp build "$oid" --tree good >"$dir/out" 2>&1
 ok $? "with 20 MiB left a build makes room by itself"
-is "$(find "$dir/disk/cache" "$dir/disk/state/worktrees/gone-vm-min" -name a | wc -l)" 0 "by what killed builds and old trees left"
+is "$(find "$dir/disk/cache" "$dir/disk/state/worktrees/gone-vm-min" -name a | wc -l)" 0 \
+	"by what killed builds and old trees left"
 [ -f "$dir/disk/theirs" ]; ok $? "and by nothing else"
 rm "$dir/disk/theirs"
 
@@ -71,7 +74,8 @@ cp tests/demo/local-bench.yaml "$dir/etc/"
 sed -i 's/min_free_mb: 0/min_free_mb: 60/' "$dir/etc/kperfbot.yaml"
 cat >>"$dir/etc/kperfbot.yaml" <<-EOC
 	trees:
-	  good: {url: "file://$dir/good", program: true, artefact: prog, machine: local, branches: [main], interval: 1s, jobs: [local-bench]}
+	  good: {url: "file://$dir/good", program: true, artefact: prog, machine: local, branches: [main], interval: 1s,
+	    jobs: [local-bench]}
 EOC
 kp daemon --until-idle >"$dir/log" 2>&1
 for i in 1 2; do
@@ -82,15 +86,18 @@ head -c $(($(free_mb) - 30))M /dev/zero >"$dir/disk/theirs"
 oid=$(commit good 'echo z >prog')
 sleep 1.5
 timeout 60 "$kperfbot" --config "$dir/etc" daemon --until-idle >"$dir/log" 2>&1
-is "$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT state FROM build WHERE commit_oid = '$oid'")" ok "the daemon made room and built"
+is "$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT state FROM build WHERE commit_oid = '$oid'")" ok \
+	"the daemon made room and built"
 
 # a run whose build made room waits until there is some: it is not given up
 rm -rf "$dir"/disk/cache/builds/*
 head -c $(($(free_mb) - 2))M /dev/zero >>"$dir/disk/theirs"
-kp run local-bench --tree good --commit "$oid" --machine local -n 1 --queue >"$dir/out" 2>&1; ok $? "one more run is queued"
-task=$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT id FROM task WHERE kind = 'run' AND state = 'ready' ORDER BY id DESC LIMIT 1")
-sqlite3 "$dir/disk/state/kperfbot.db" "UPDATE task SET state = 'running', attempts = 1 WHERE id = $task"
+kp run local-bench --tree good --commit "$oid" --machine local -n 1 --queue >"$dir/out" 2>&1
+ok $? "one more run is queued"
+sql() { sqlite3 "$dir/disk/state/kperfbot.db" "$1"; }
+task=$(sql "SELECT id FROM task WHERE kind = 'run' AND state = 'ready' ORDER BY id DESC LIMIT 1")
+sql "UPDATE task SET state = 'running', attempts = 1 WHERE id = $task"
 kp work task "$task" >"$dir/out" 2>&1
-is "$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT state FROM task WHERE id = $task")" ready "no room to build it again: the run waits"
+is "$(sql "SELECT state FROM task WHERE id = $task")" ready "no room to build it again: the run waits"
 has "$dir/out" "MiB free, a build needs"
 done_testing

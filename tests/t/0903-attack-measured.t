@@ -1,6 +1,6 @@
 #!/bin/bash
-# What is measured is foreign code, too: a program that asks for powers while its speed is taken gets none in the box. A tree that is
-# trusted, and 'sandbox: none', give it all: then each report says so.
+# What is measured is foreign code, too: a program that asks for powers while its speed is taken gets none in the box. A
+# tree that is trusted, and 'sandbox: none', give it all: then each report says so.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 "$kperfbot" box check >"$dir/out" 2>&1 || skip_all "$(head -c 200 "$dir/out")"
@@ -19,7 +19,6 @@ tried "the state" ls "$dir/state"
 tried "the network" /usr/bin/python3 -c 'import socket; socket.create_connection(("127.0.0.1", $port), 2)'
 tried "core_pattern" sh -c ': >>/proc/sys/kernel/core_pattern'
 tried "other processes" grep -aq http.server /proc/[0-9]*/cmdline
-
 tried "the script" sh -c 'echo >>/tmp/kperfbot/job.sh'
 tried "root" test "\$(id -u)" = 0
 echo "ops_per_sec: SPEED"
@@ -42,13 +41,15 @@ config() { # SANDBOX TRUSTED
 		judge: {min_effect: 0.01, reach: false}
 		mail: {robot_address: robot@example.org, mbox: $dir/mbox}
 		trees:
-		  hostile: {url: "file://$dir/tree", branches: [main], interval: 1s, program: true, artefact: bench, machine: local, jobs: [local-bench], trusted: $2}
+		  hostile: {url: "file://$dir/tree", branches: [main], interval: 1s, program: true, artefact: bench,
+		    machine: local, jobs: [local-bench], trusted: $2}
 	EOC
 }
 seen() { # COMMIT: what its last run found
-	kp query runs --json >"$dir/runs.json" 2>/dev/null
-	sqlite3 "$dir/state/kperfbot.db" "SELECT result_dir FROM run JOIN build ON build.id = run.build WHERE commit_oid LIKE '$1%' ORDER BY run.id DESC LIMIT 1" >"$dir/where"
-	cat "$(cat "$dir/where")"/result/* 2>/dev/null | grep -aE '^(REACHED|held) ' | sort -u
+	local result
+	result=$(sqlite3 "$dir/state/kperfbot.db" "SELECT result_dir FROM run JOIN build ON build.id = run.build
+		WHERE commit_oid = '$1' ORDER BY run.id DESC LIMIT 1")
+	cat "$result"/result/* 2>/dev/null | grep -aE '^(REACHED|held) ' | sort -u
 }
 config box false
 one=$(commit 100)
@@ -58,7 +59,7 @@ is "$(seen "$one" | grep -c '^held')" 7 "seven powers are refused"
 is "$(seen "$one" | grep REACHED)" "" "and none is had"
 is "$(sqlite3 "$dir/state/kperfbot.db" 'SELECT max(exposed) FROM run')" 0 "the runs are isolated"
 
-story() { # TITLE: a slower commit comes and is mailed
+story() { # TITLE SPEED: a slower commit comes and is mailed
 	rm -f "$dir/mbox"
 	commit "$2" >/dev/null
 	sleep 1.2
@@ -70,7 +71,8 @@ is "$(grep -c '^not isolated:' "$dir/mbox")" 0 "which does not speak of isolatio
 config box true
 story "trusted" 80
 has "$dir/mbox" "not isolated: the code of this tree ran with all rights of the robot"
-is "$(seen "$(git -C "$dir/tree" rev-parse HEAD)" | grep -c 'REACHED a password\|REACHED the network')" 2 "a trusted tree reaches all"
+is "$(seen "$(git -C "$dir/tree" rev-parse HEAD)" | grep -c 'REACHED a password\|REACHED the network')" 2 \
+	"a trusted tree reaches all"
 config none false
 story "no sandbox" 70
 has "$dir/mbox" "not isolated: the code of this tree ran with all rights of the robot"
@@ -83,14 +85,17 @@ is "$(grep -c 'not isolated\|kept from before' "$dir/out")" 0 "what was built wi
 image=$(sqlite3 "$dir/state/kperfbot.db" 'SELECT image_path FROM build ORDER BY id DESC LIMIT 1')
 base=$(git -C "$dir/tree" rev-parse HEAD)
 rm -rf "${image%/*}"
-kp run local-bench --tree hostile --commit "$base" -n 3 >"$dir/out" 2>&1; ok $? "a run whose image was removed to make room"
+kp run local-bench --tree hostile --commit "$base" -n 3 >"$dir/out" 2>&1
+ok $? "a run whose image was removed to make room"
 [ -f "$image" ]; ok $? "which is there again"
 printf '#!/bin/sh\nexit 7\n%*s' "$(($(stat -c %s "$image") - 17))" '' >"$image"
 commit 50 >/dev/null
 sleep 1.2
-timeout 200 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1; ok $? "runs that only fail come to an end"
-failed=$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM run JOIN build ON build.id = run.build WHERE commit_oid = '$base' AND verdict = 'failed'")
-ok "$([ "$failed" -ge 3 ] && [ "$failed" -le 16 ]; echo $?)" "after $failed of them"
+timeout 200 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1
+ok $? "runs that only fail come to an end"
+failed=$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM run JOIN build ON build.id = run.build
+	WHERE commit_oid = '$base' AND verdict = 'failed'")
+[ "$failed" -ge 3 ] && [ "$failed" -le 16 ]; ok $? "after $failed of them"
 sqlite3 "$dir/state/kperfbot.db" "SELECT state || ' ' || reason FROM comparison WHERE base = '$base'" >"$dir/out"
 has "$dir/out" "broken the last"
 

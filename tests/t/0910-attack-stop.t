@@ -17,31 +17,37 @@ build="cp bench.sh bench && chmod 755 bench"
 mkdir -p "$dir/etc"
 cp tests/demo/local-bench.yaml "$dir/etc/"
 {
-	printf 'state_dir: %s\ncache_dir: %s\nmin_free_mb: 0\nbuild_timeout: 2s\nbuild_slots: 1\n' "$dir/state" "$dir/cache"
+	printf '%s\n' "state_dir: $dir/state" "cache_dir: $dir/cache" "min_free_mb: 0" "build_timeout: 2s"
 	sandbox_line
-	printf 'judge: {min_effect: 0.01, reach: false}\ntrees:\n'
+	printf '%s\n' "build_slots: 1" "judge: {min_effect: 0.01, reach: false}" "trees:"
 	for t in loud meek; do
 		git init -q -b main "$dir/$t"
-		echo "  $t: {url: \"file://$dir/$t\", program: true, artefact: bench, machine: local, branches: [\"*\"], interval: 1s, jobs: [local-bench]}"
+		echo "  $t: {url: \"file://$dir/$t\", program: true, artefact: bench, machine: local, interval: 1s,"
+		echo "    branches: [\"*\"], jobs: [local-bench]}"
 	done
 } >"$dir/etc/kperfbot.yaml"
 first=$(commit loud 100 "$build")
 commit meek 1 "$build" >/dev/null
 seq $branches | sed "s|.*|create refs/heads/b& $first|" | git -C "$dir/loud" update-ref --stdin
 background bash -c "exec nice '$kperfbot' --config '$dir/etc' daemon >'$dir/log' 2>&1"
-wait_for 60 counts "SELECT count(*) FROM branch WHERE tested IS NOT NULL" -ge $((branches + 2)); ok $? "all branches are known"
+wait_for 60 counts "SELECT count(*) FROM branch WHERE tested IS NOT NULL" -ge $((branches + 2))
+ok $? "all branches are known"
 
 commit loud 90 "sleep 60" >/dev/null
 for i in $(seq $branches); do
-	printf 'commit refs/heads/b%d\ncommitter a <a@example.org> %d +0000\ndata 1\nx\nfrom refs/heads/main^0\nM 100644 inline n\ndata %d\n%s\n' \
-		"$i" $((1700000000 + i)) ${#i} "$i"
+	printf 'commit refs/heads/b%d\ncommitter a <a@example.org> %d +0000\ndata 1\nx\n' "$i" $((1700000000 + i))
+	printf 'from refs/heads/main^0\nM 100644 inline n\ndata %d\n%s\n' ${#i} "$i"
 done | git -C "$dir/loud" fast-import --quiet --force
 wait_for 90 counts "SELECT count(*) FROM comparison" -ge 90; ok $? "they move, and many are compared"
 wait_for 20 grep -q "more new heads than the 100" "$dir/log"; ok $? "the others wait for their turn"
 new=$(commit meek 2 "$build #")
 wait_for 60 counts "SELECT count(*) FROM build WHERE commit_oid = '$new'" = 1; ok $? "the other tree's commit is built"
-wait_for 60 counts "SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.commit_oid = '$new'" -gt 0; ok $? "and runs"
-counts "SELECT count(*) FROM task WHERE state = 'ready' AND resource = 'build'" -gt 50; ok $? "while the first one has more than 50 builds to go"
-counts "SELECT count(*) FROM comparison c JOIN tree t ON t.id = c.tree WHERE t.name = 'loud' AND c.state = 'open'" -le 100; ok $? "of at most 100"
+wait_for 60 counts "SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.commit_oid = '$new'" -gt 0
+ok $? "and runs"
+counts "SELECT count(*) FROM task WHERE state = 'ready' AND resource = 'build'" -gt 50
+ok $? "while the first one has more than 50 builds to go"
+counts "SELECT count(*) FROM comparison c JOIN tree t ON t.id = c.tree
+	WHERE t.name = 'loud' AND c.state = 'open'" -le 100
+ok $? "of at most 100"
 is "$(grep -c "more new heads" "$dir/log")" 1 "which is said once"
 done_testing

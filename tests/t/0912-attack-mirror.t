@@ -1,5 +1,6 @@
 #!/bin/bash
-# Pushes of noise on a small disk: a tree's mirror gets a quarter of it and no more, min_free_mb stays free, and the next tree is fetched.
+# Pushes of noise on a small disk: a tree's mirror gets a quarter of it and no more, min_free_mb stays free, and the
+# next tree is fetched.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -8,16 +9,21 @@ mkdir "$dir/state"
 mount -t tmpfs -o size=120m none "$dir/state" 2>"$dir/out" || skip_all "no mount here: $(head -n 1 "$dir/out")"
 mounts+=("$dir/state")
 avail() { df -m --output=avail "$dir/state" | tail -n 1 | tr -d ' '; }
-fetch() { timeout 60 "$kperfbot" --config "$dir/etc" tree fetch "$1" >"$dir/out" 2>&1; }
-tree() { git init -q -b main "$dir/$1"; noise "$1" 0; timeout 60 "$kperfbot" --config "$dir/etc" tree add "$1" "file://$dir/$1" --program --artefact x >"$dir/out" 2>&1; }
+soon() { timeout 60 "$kperfbot" --config "$dir/etc" "$@" >"$dir/out" 2>&1; }
+fetch() { soon tree fetch "$1"; }
+tree() { # NAME
+	git init -q -b main "$dir/$1"
+	noise "$1" 0
+	soon tree add "$1" "file://$dir/$1" --program --artefact x
+}
 noise() { # TREE MIB: a commit with that much of it in place of the last one
 	head -c "$2M" /dev/urandom >"$dir/$1/noise"
 	git -C "$dir/$1" add -A
 	git -C "$dir/$1" -c user.name=a -c user.email=a@example.org commit -q --allow-empty -m "$2"
 }
-configure() {
+configure() { # MIN_FREE_MB
 	mkdir -p "$dir/etc"
-	printf 'state_dir: %s\ncache_dir: %s\nmin_free_mb: %s\n' "$dir/state" "$dir/cache" "$1" >"$dir/etc/kperfbot.yaml"
+	printf '%s\n' "state_dir: $dir/state" "cache_dir: $dir/cache" "min_free_mb: $1" >"$dir/etc/kperfbot.yaml"
 }
 configure 10
 tree loud; ok $? "a tree"

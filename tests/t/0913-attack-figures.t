@@ -1,6 +1,6 @@
 #!/bin/bash
-# Programs that lie with their figures and files: what is no figure ends a comparison, dice do not blind the judge for what
-# comes later, and no tree takes the machine from another one.
+# Programs that lie with their figures and files: what is no figure ends a comparison, dice do not blind the judge for
+# what comes later, and no tree takes the machine from another one.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 need_box || skip_all "$no_box"
@@ -27,8 +27,8 @@ config() { # TREE...
 	trees:
 	EOC
 	for t in "$@"; do
-		echo "  $t: {url: \"file://$dir/$t\", program: true, artefact: bench, machine: local, branches: [main], interval: 1s,"
-		echo "    jobs: [local-bench]}"
+		echo "  $t: {url: \"file://$dir/$t\", program: true, artefact: bench, machine: local, interval: 1s,"
+		echo "    branches: [main], jobs: [local-bench]}"
 	done
 }
 settle() { sleep 1.2; timeout 120 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1; }
@@ -47,11 +47,13 @@ runs=$(sql 'SELECT count(*) FROM run')
 boots=8 # dice are thrown until there are no more
 config figures >"$dir/etc/kperfbot.yaml"
 commit figures 'echo "ops_per_sec: 100" # again' >/dev/null; settle
-commit figures 'echo "ops_per_sec: $(od -An -N1 -tu1 /dev/urandom | awk "{print (\$1 % 2) ? 1 : 1e9}")"' >/dev/null; settle
+commit figures 'echo "ops_per_sec: $(od -An -N1 -tu1 /dev/urandom | awk "{print (\$1 % 2) ? 1 : 1e9}")"' >/dev/null
+settle
 commit figures 'echo "ops_per_sec: 100" # a third time' >/dev/null; settle
 commit figures 'echo "ops_per_sec: 100" # and a fourth' >/dev/null; settle
 half=$(commit figures 'echo "ops_per_sec: 50"'); settle
-is "$(sql "SELECT state FROM comparison WHERE head = '$half'")" different "half as fast is seen, also after a commit that threw dice"
+is "$(sql "SELECT state FROM comparison WHERE head = '$half'")" different \
+	"half as fast is seen, also after a commit that threw dice"
 
 # the program's own folder where the log goes: not our trouble, and not the end of the machine for others
 rm -rf "$dir/state"

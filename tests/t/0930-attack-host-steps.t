@@ -1,6 +1,7 @@
 #!/bin/bash
-# What the robot itself does with a stranger's commits, from the fetch to the mail: MAINTAINERS whose patterns do not end, beside a
-# branch whose head is a commit of 50 MB. The report goes out, says who may be missing, and no other branch waits.
+# What the robot itself does with a stranger's commits, from the fetch to the mail: MAINTAINERS whose patterns do not
+# end, beside a branch whose head is a commit of 50 MB. The report goes out, says who may be missing, and no other
+# branch waits.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -18,7 +19,8 @@ export GIT_DIR=$dir/up.git
 # every commit anew, with that file in it
 /usr/bin/python3 - "$dir" "$culprit" "$base" "$head" >"$dir/ids" <<-'PY'
 	import subprocess, sys
-	def git(*a, data=None): return subprocess.run(('git',) + a, input=data, check=True, stdout=subprocess.PIPE).stdout
+	def git(*a, data=None):
+	    return subprocess.run(('git',) + a, input=data, check=True, stdout=subprocess.PIPE).stdout
 	blob = git('hash-object', '-w', sys.argv[1] + '/MAINTAINERS').decode().strip()
 	new = {}
 	for old in git('rev-list', '--topo-order', '--reverse', sys.argv[4]).decode().split():
@@ -33,7 +35,10 @@ export GIT_DIR=$dir/up.git
 	print(*(new[x] for x in sys.argv[2:]))
 PY
 read -r culprit base head <"$dir/ids"
-{ git cat-file commit "$base" | sed '/^$/q' | sed "/^parent/d; /^tree/aparent $base"; head -c 50000000 /dev/zero | tr '\0' 'm'; } >"$dir/big"
+{
+	git cat-file commit "$base" | sed '/^$/q' | sed "/^parent/d; /^tree/aparent $base"
+	head -c 50000000 /dev/zero | tr '\0' 'm'
+} >"$dir/big"
 big=$(git hash-object -t commit -w "$dir/big")
 git update-ref refs/heads/main "$base"; git update-ref refs/heads/big "$base"
 unset GIT_DIR

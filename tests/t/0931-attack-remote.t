@@ -1,6 +1,6 @@
 #!/bin/bash
-# Git servers that are up to no good: a list of branches without end, a pack of kilobytes that stands for 64 GiB, a pack without
-# end on a small disk. Each is an error in bounded time, memory and disk, and the next tree is fetched.
+# Git servers that are up to no good: a list of branches without end, a pack of kilobytes that stands for 64 GiB, a pack
+# without end on a small disk. Each is an error in bounded time, memory and disk, and the next tree is fetched.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -20,7 +20,8 @@ start=$SECONDS
 limited tree add refs "git://127.0.0.1:$port/refs" --program --artefact x
 has "$dir/out" "cannot list 'git://127.0.0.1:$port/refs'"
 [ $((SECONDS - start)) -lt 100 ]; ok $? "in $((SECONDS - start)) s"
-grep -E "larger than git may take|too many branches|longer than|[Oo]ut of memory" "$dir/out" >/dev/null; ok $? "branches without end: $(head -n 1 "$dir/out")"
+grep -E "larger than git may take|too many branches|longer than|[Oo]ut of memory" "$dir/out" >/dev/null
+ok $? "branches without end: $(head -n 1 "$dir/out")"
 
 limited tree add many "git://127.0.0.1:$port/many" --program --artefact x
 has "$dir/out" "more than 10000 branches"

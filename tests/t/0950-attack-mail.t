@@ -1,6 +1,6 @@
 #!/bin/bash
-# A mail server that puts off one recipient, refuses another and takes a third: each has its own fate, told by case show; and one
-# that refuses everybody: the case is not reported, says so, and what to do helps.
+# A mail server that puts off one recipient, refuses another and takes a third: each has its own fate, told by case
+# show; and one that refuses everybody: the case is not reported, says so, and what to do helps.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || skip_all "no python3-aiosmtpd"
@@ -24,7 +24,7 @@ class H:
     async def handle_DATA(self, server, session, envelope):
         text = envelope.content.decode('utf-8', 'replace')
         head = text.split('\r\n\r\n')[0].split('\r\n')
-        pick = ' | '.join(l for l in head if l.lower().startswith(('message-id:', 'to:', 'cc:')) )
+        pick = ' | '.join(l for l in head if l.lower().startswith(('message-id:', 'to:', 'cc:')))
         with open(got, 'a') as f:
             f.write('TO ' + ' '.join(sorted(envelope.rcpt_tos)) + ' | ' + pick + '\n')
         return '250 OK'
@@ -43,14 +43,17 @@ local_config "  smtp: true
 echo grey >"$dir/mood"
 background /usr/bin/python3 "$dir/server.py" "$smtp_port" "$dir/mood" "$dir/got"
 wait_for 10 bash -c "exec 3<>/dev/tcp/127.0.0.1/$smtp_port"
-timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --mail >"$dir/out" 2>"$dir/log"; ok $? "a case, mailed at once"
+timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --mail >"$dir/out" 2>"$dir/log"
+ok $? "a case, mailed at once"
 has "$dir/out" "1 of 3 recipients have to wait"
 is "$(case_field state)" reported "one recipient has it: the case is reported"
 is "$(cut -d'|' -f1 "$dir/got")" "TO ok@lists.example.org " "who was accepted has it"
 kp case show 1 >"$dir/out" 2>&1
 grep -q '^smtp .*ok@lists.example.org sent: 250 OK$' "$dir/out"; ok $? "case show: sent"
-grep -q '^smtp .*gone@lists.example.org failed: the server refused it: 550 5.1.1 no such user$' "$dir/out"; ok $? "refused, with the server's words"
-grep -q '^smtp .*Grey@lists.example.org waiting: .*450 4.2.0 greylisted .*, tried again later$' "$dir/out"; ok $? "put off, with its words"
+grep -q '^smtp .*gone@lists.example.org failed: the server refused it: 550 5.1.1 no such user$' "$dir/out"
+ok $? "refused, with the server's words"
+grep -q '^smtp .*Grey@lists.example.org waiting: .*450 4.2.0 greylisted .*, tried again later$' "$dir/out"
+ok $? "put off, with its words"
 ! grep -q $'\033' "$dir/out"; ok $? "which drive no terminal"
 kp case show 1 --json >"$dir/show.json" 2>"$dir/out"
 is "$(field "$dir/show.json" 'sorted((d["way"], d["state"]) for d in o["deliveries"])')" \
@@ -59,7 +62,8 @@ echo ok >"$dir/mood"
 timeout 100 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1; ok $? "a daemon goes on"
 is "$(wc -l <"$dir/got")" 2 "one more mail"
 is "$(sed -n 2p "$dir/got" | cut -d'|' -f1)" "TO Grey@lists.example.org " "to who was put off, alone"
-is "$(sed -n 2p "$dir/got" | cut -d'|' -f2-)" "$(sed -n 1p "$dir/got" | cut -d'|' -f2-)" "the same Message-ID, To and Cc"
+is "$(sed -n 2p "$dir/got" | cut -d'|' -f2-)" "$(sed -n 1p "$dir/got" | cut -d'|' -f2-)" \
+	"the same Message-ID, To and Cc"
 sed -n 2p "$dir/got" >"$dir/out"
 has "$dir/out" "Cc: ok@lists.example.org, Grey@lists.example.org, gone@lists.example.org"
 kp report send 1 --smtp >"$dir/out" 2>&1; ok $? "once more by hand"
@@ -73,7 +77,10 @@ timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree
 has "$dir/out" "'kperfbot report send 1 --smtp --force' tries again"
 is "$(case_field state)" undelivered "all refused: the case is not reported"
 kp case list >"$dir/out" 2>&1; has "$dir/out" "undelivered"
-is "$(case_field note)" "nobody has the report: no recipient has the report: ok@lists.example.org: the server refused it: 550 5.7.1 nobody here wants this; 'kperfbot report send 1 --smtp --force' tries again" "case list says why and what to do"
+refused="ok@lists.example.org: the server refused it: 550 5.7.1 nobody here wants this"
+again="'kperfbot report send 1 --smtp --force' tries again"
+is "$(case_field note)" "nobody has the report: no recipient has the report: $refused; $again" \
+	"case list says why and what to do"
 kp case show 1 >"$dir/out" 2>&1
 has "$dir/out" "550 5.7.1 nobody here wants this"
 has "$dir/out" "kperfbot report send 1 --smtp --force"

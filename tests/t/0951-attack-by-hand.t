@@ -11,7 +11,8 @@ settle() { sleep 1; timeout 200 "$kperfbot" --config "$dir/etc" daemon --until-i
 settle; ok $? "main is at its head"
 quiet() { # WHAT: no mail, and no case that would make one
 	settle
-	is "$(mails) $(kp query cases --state suspected,confirmed,bisecting,proving,found,reported --csv 2>/dev/null | tail -n +2 | wc -l)" "0 0" "$1: nobody is mailed"
+	kp query cases --state suspected,confirmed,bisecting,proving,found,reported --csv 2>/dev/null >"$dir/cases"
+	is "$(mails) $(tail -n +2 "$dir/cases" | wc -l)" "0 0" "$1: nobody is mailed"
 }
 kp run local-bench --tree small --commit "$culprit^" -n 3 >"$dir/out" 2>&1; ok $? "run"
 kp run local-bench --tree small --commit "$culprit" -n 3 >"$dir/out" 2>&1; ok $? "run of the culprit"
@@ -20,16 +21,23 @@ kp build "$head" --tree small >"$dir/out" 2>&1; ok $? "build"
 quiet build
 kp compare "$culprit^" "$culprit" >"$dir/out" 2>&1; ok $? "compare"
 quiet compare
-timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small >"$dir/out" 2>>"$dir/log"; ok $? "bisect"
-is "$(tail -n 1 "$dir/out")" "not mailed: asked by hand, without --mail; 'kperfbot report send 1' mails it" "its last line says so"
+timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small >"$dir/out" 2>>"$dir/log"
+ok $? "bisect"
+is "$(tail -n 1 "$dir/out")" "not mailed: asked by hand, without --mail; 'kperfbot report send 1' mails it" \
+	"its last line says so"
 quiet bisect
 is "$(case_field state)" unmailed "the case is unmailed"
-is "$(case_field note)" "by hand, so not mailed; 'kperfbot report send 1 [--smtp]' mails it" "case list tells how to mail it"
+is "$(case_field note)" "by hand, so not mailed; 'kperfbot report send 1 [--smtp]' mails it" \
+	"case list tells how to mail it"
 kp case show 1 >"$dir/out" 2>&1
-grep -q '^asked by  *hand, so nobody is mailed$' "$dir/out" && grep -q '^to mail it  *kperfbot report send 1$' "$dir/out"; ok $? "so does case show"
+grep -q '^asked by  *hand, so nobody is mailed$' "$dir/out" &&
+	grep -q '^to mail it  *kperfbot report send 1$' "$dir/out"
+ok $? "so does case show"
 kp report show 1 >"$dir/out" 2>&1; ok $? "its report can be read"
-timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --json >"$dir/bisect.json" 2>>"$dir/log"
-is "$(field "$dir/bisect.json" '(o["cases"][0]["state"], o["cases"][0]["asked"])')" "('unmailed', 'hand')" "bisect --json"
+timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --json \
+	>"$dir/bisect.json" 2>>"$dir/log"
+is "$(field "$dir/bisect.json" '(o["cases"][0]["state"], o["cases"][0]["asked"])')" "('unmailed', 'hand')" \
+	"bisect --json"
 kp case ignore 1 --why test >"$dir/out" 2>&1
 kp case reopen 1 >"$dir/out" 2>&1; ok $? "case reopen"
 has "$dir/out" "not mailed"
@@ -40,9 +48,11 @@ is "$(case_field state) $(mails)" "reported 1" "mails it"
 # A report that cannot be written is one that nobody has; what it says to do helps.
 rm -rf "$dir/state" "$dir/mbox"; mkdir "$dir/state"; settle
 touch "$dir/state/cases" # no folder for its files
-timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --mail >"$dir/out" 2>>"$dir/log" &
+timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --mail \
+	>"$dir/out" 2>>"$dir/log" &
 wait_for 100 grep -q 'cannot write the report' "$dir/log"; kill $!; wait $! 2>/dev/null
-/usr/bin/python3 -c 'import sqlite3,sys; d = sqlite3.connect(sys.argv[1]); d.execute("UPDATE task SET max_attempts = 1, not_before = 0 WHERE kind = ?", ("report",)); d.commit()' "$dir/state/kperfbot.db"
+sqlite3 -cmd ".timeout 5000" "$dir/state/kperfbot.db" \
+	"UPDATE task SET max_attempts = 1, not_before = 0 WHERE kind = 'report'"
 settle
 is "$(case_field state) $(mails)" "undelivered 0" "the report cannot be written"
 case_field note >"$dir/out"; has "$dir/out" "cannot write the report"
@@ -55,7 +65,8 @@ rm -rf "$dir/state" "$dir/mbox"
 settle
 timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small >"$dir/out" 2>>"$dir/log"
 quiet "bisect again"
-timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --mail >"$dir/out" 2>>"$dir/log"; ok $? "bisect --mail of the same"
+timeout 200 "$kperfbot" --config "$dir/etc" bisect "$culprit^" "$culprit" --tree small --mail >"$dir/out" 2>>"$dir/log"
+ok $? "bisect --mail of the same"
 is "$(case_field state) $(mails)" "reported 1" "mails it"
 ! grep -q 'not mailed' "$dir/out"; ok $? "and does not say otherwise"
 

@@ -1,6 +1,7 @@
 #!/bin/bash
-# A tree tries to make the bot mail strangers: by trailers, MAINTAINERS, names that look like addresses, addresses that route
-# elsewhere, a patch's author. What a real SMTP server is asked for, and what the header says, are those on the allow-list alone.
+# A tree tries to make the bot mail strangers: by trailers, MAINTAINERS, names that look like addresses, addresses that
+# route elsewhere, a patch's author. What a real SMTP server is asked for, and what the header says, are those on the
+# allow-list alone.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 /usr/bin/python3 -c 'import aiosmtpd' 2>/dev/null || skip_all "no python3-aiosmtpd"
@@ -33,21 +34,26 @@ git -C "$dir/src" config mailmap.file "$dir/src/.mailmap"
 import sys
 lines = ['"victim@evil.example" <kim@example.org>', 'victim@evil.example <lee@example.org>',
          'x>, <victim@evil.example>, <pat@example.org>', 'ANN@EXAMPLE.ORG', 'Ann <aNN@Example.org>',
-         'V <"victim@evil.example"@example.org>', 'V <victim%evil.example@example.org>', 'V <evil.example!victim@example.org>',
-         'V <victim@evil.example@example.org>', 'V <victim@evil.example,x@example.org>', 'V <@evil.example:victim@example.org>',
-         'V <victim@evil.example(x@example.org)>', 'V <victim(@example.org)@evil.example>', 'V <victim@evil.example x@example.org>',
-         'V <|/bin/sh@example.org>', 'V </var/mail/root@example.org>', 'V <-froot@example.org>', 'V <victim@\u0435xample.org>',
-         'V <victim@example.org.>', 'V <victim@[127.0.0.1]>', 'V <victim@example.org.evil.example>', 'V <victim@evil-example.org>',
-         'V <victim@xexample.org>', 'V <victim@sub.example.org>', 'V <victim@evil.example\\r\\nRCPT TO:<x@example.org>>',
-         'V <victim\x00@example.org>', 'V <vic\u202etim@example.org>', 'postmaster', 'V <@example.org>', 'V <victim@evil.example>',
-         'L <linux-kernel+unsubscribe@example.org>', 'list-request@example.org', 'V <list-subscribe-victim=evil.example@example.org>',
-         'majordomo@example.org', 'owner-list@example.org']
+         'V <"victim@evil.example"@example.org>', 'V <victim%evil.example@example.org>',
+         'V <evil.example!victim@example.org>', 'V <victim@evil.example@example.org>',
+         'V <victim@evil.example,x@example.org>', 'V <@evil.example:victim@example.org>',
+         'V <victim@evil.example(x@example.org)>', 'V <victim(@example.org)@evil.example>',
+         'V <victim@evil.example x@example.org>', 'V <|/bin/sh@example.org>', 'V </var/mail/root@example.org>',
+         'V <-froot@example.org>', 'V <victim@\u0435xample.org>', 'V <victim@example.org.>', 'V <victim@[127.0.0.1]>',
+         'V <victim@example.org.evil.example>', 'V <victim@evil-example.org>', 'V <victim@xexample.org>',
+         'V <victim@sub.example.org>', 'V <victim@evil.example\\r\\nRCPT TO:<x@example.org>>',
+         'V <victim\x00@example.org>', 'V <vic\u202etim@example.org>', 'postmaster', 'V <@example.org>',
+         'V <victim@evil.example>', 'L <linux-kernel+unsubscribe@example.org>', 'list-request@example.org',
+         'V <list-subscribe-victim=evil.example@example.org>', 'majordomo@example.org', 'owner-list@example.org']
 with open(sys.argv[1], 'wb') as f:
     f.write(b'Maintainers List\n\nBENCH\n' + b''.join(b'M:\t' + l.encode() + b'\n' for l in lines) + b'F:\tbench.sh\n')
 PY
 echo 'Victim <victim@mailmap.example.org> <ann@example.org>' >"$dir/src/.mailmap"
 printf 'bench: bench.sh\n\tcp bench.sh bench && chmod +x bench\n' >"$dir/src/Makefile"
-bench() { printf '#!/bin/sh\necho "ops_per_sec: %s.$((KPB_PERTURB * 7 %% 5))"\n' "$1" >"$dir/src/bench.sh"; git -C "$dir/src" add -A; }
+bench() { # VALUE
+	printf '#!/bin/sh\necho "ops_per_sec: %s.$((KPB_PERTURB * 7 %% 5))"\n' "$1" >"$dir/src/bench.sh"
+	git -C "$dir/src" add -A
+}
 bench 1000; git -C "$dir/src" commit -q -m "bench: start"
 bench 950
 GIT_AUTHOR_NAME='victim@evil.example, victim@other.example' GIT_AUTHOR_EMAIL='Ann@Example.ORG' \
@@ -81,14 +87,16 @@ config() { # ALLOW
 	  max_recipients: 100
 	  allow: $1
 	trees:
-	  small: {url: "$dir/src", branches: [main], program: true, artefact: bench, machine: local, jobs: [local-bench], interval: 1h}
+	  small: {url: "$dir/src", branches: [main], program: true, artefact: bench, machine: local, interval: 1h,
+	    jobs: [local-bench]}
 	EOF2
 }
 config "['*@example.org']"
 wait_for 10 bash -c "exec 3<>/dev/tcp/127.0.0.1/$smtp_port"
 timeout 200 "$kperfbot" --config "$dir/etc" bisect main~1 main --mail >"$dir/log" 2>&1; ok $? "a case"
 is "$(case_field state)" reported "reported"
-is "$(sort "$dir/asked" | tr '\n' ' ')" "Ann@Example.ORG kim@example.org lee@example.org pat@example.org x@example.org " "the server is asked for these"
+is "$(sort "$dir/asked" | tr '\n' ' ')" \
+	"Ann@Example.ORG kim@example.org lee@example.org pat@example.org x@example.org " "the server is asked for these"
 /usr/bin/python3 - "$dir/text" >"$dir/out" 2>&1 <<'PY'
 import email, email.policy, email.utils, sys
 m = email.message_from_binary_file(open(sys.argv[1], 'rb'))
@@ -100,11 +108,12 @@ assert sorted(a.addr_spec.lower() for h in ('To', 'Cc') for a in new[h].addresse
 PY
 ok $? "two parsers read the same five out of To: and Cc:, and there is no Bcc:"
 kp report show 1 --json >"$dir/report.json" 2>"$dir/out"
-is "$(field "$dir/report.json" '[r["left_out"] for r in o["recipients"] if "left_out" in r]')" "['5 addresses that make mail software act']" \
-	"what makes list servers act is left out, and told"
+is "$(field "$dir/report.json" '[r["left_out"] for r in o["recipients"] if "left_out" in r]')" \
+	"['5 addresses that make mail software act']" "what makes list servers act is left out, and told"
 is "$(field "$dir/report.json" '[r for r in o["recipients"] if "trailer" in str(r) or "mailmap" in str(r)]')" "[]" \
 	"no trailer and no .mailmap makes a recipient"
-is "$(field "$dir/report.json" 'sum(r.get("address", "").lower() == "ann@example.org" for r in o["recipients"])')" 1 "whatever the letters' case, once"
+is "$(field "$dir/report.json" 'sum(r.get("address", "").lower() == "ann@example.org" for r in o["recipients"])')" 1 \
+	"whatever the letters' case, once"
 
 config "['example.org']"
 kp config check "$dir/etc" >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "an entry of the allow-list that says nobody"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Attack: names that drive a terminal, a spreadsheet, a JSON reader, a mail program, a shell or git, in what the bot prints.
+# Attack: names that drive a terminal, a spreadsheet, a JSON reader, a mail program, a shell or git, in what the bot
+# prints.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -8,7 +9,8 @@ printable() {
 	/usr/bin/python3 - "$1" <<-'PY'
 	import re, sys
 	text = open(sys.argv[1], "rb").read().replace(b"\r\n", b"\n").decode("utf-8")
-	bad = re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff\U000e0000-\U000e0fff]", text)
+	bad = re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b-\u200f\u2028-\u202e\u2060-\u206f\ufeff"
+	                "\U000e0000-\U000e0fff]", text)
 	sys.exit(f"{bad!r} in {text!r}" if bad else 0)
 	PY
 }
@@ -20,7 +22,8 @@ esc=$'\xc2\x9b' rlo=$'\xe2\x80\xae' zwsp=$'\xe2\x80\x8b' ls=$'\xe2\x80\xa8' tag=
 option='--upload-pack=touch${IFS}pwned'
 git init -q -b main "$dir/work"
 commit() { # AUTHOR SUBJECT
-	git -C "$dir/work" add . && git -C "$dir/work" -c user.name="$1" -c user.email=eve@example.org -c i18n.commitEncoding=x commit -qm "$2"
+	git -C "$dir/work" add .
+	git -C "$dir/work" -c user.name="$1" -c user.email=eve@example.org -c i18n.commitEncoding=x commit -qm "$2"
 	git -C "$dir/work" rev-parse HEAD
 }
 cat >"$dir/work/bench.sh" <<'SH'
@@ -31,7 +34,8 @@ SH
 printf 'bench: bench.sh\n\tcp bench.sh bench\n\tchmod +x bench\n' >"$dir/work/Makefile"
 base=$(commit Ann "the base")
 sed -i s/speed=100000/speed=95000/ "$dir/work/bench.sh"
-culprit=$(commit "Eve${rlo}gro.elpmaxe@ecila${zwsp}${tag}${bad}${esc}31m" "=bench${rlo}${zwsp}: take care${esc}2J${ls}${bad}"$'\033]0;x\007'" <script>")
+culprit=$(commit "Eve${rlo}gro.elpmaxe@ecila${zwsp}${tag}${bad}${esc}31m" \
+	"=bench${rlo}${zwsp}: take care${esc}2J${ls}${bad}"$'\033]0;x\007'" <script>")
 echo >"$dir/work/NOTES"
 head=$(commit Bob "notes")
 git clone -q --bare "$dir/work" "$dir/up.git"
@@ -65,7 +69,8 @@ assert "eve@example.org" in [a.addr_spec for a in people], people
 assert [a for a in people if a.display_name.startswith("Evegro.elpmaxe")], people
 PY
 ok $? "the mail has neither control nor bidirectional characters, decoded or not"
-for what in "case show 1" "case list" "query builds" "query cases" "compare ${base:0:12} ${head:0:12}" "report render 1"; do
+for what in "case show 1" "case list" "query builds" "query cases" "compare ${base:0:12} ${head:0:12}" \
+	"report render 1"; do
 	for form in "" --json --csv; do
 		on_terminal "$kperfbot" --config "$dir/etc" $what $form >"$dir/tty"
 		[ -s "$dir/tty" ] && printable "$dir/tty" >"$dir/out" 2>&1; ok $? "on a terminal: $what $form"
@@ -82,7 +87,8 @@ is "$(find "$dir" -name 'pwned*')" "" "and nothing else was run"
 printable "$script"; ok $? "the script is safe to look at"
 
 # ---- names for eyes and programs ----
-names=("bad${bad}utf8" "c1${esc}2J" "bidi${rlo}gpj.exe" "zero${zwsp}width" "line${ls}end" "tag${tag}s" "=cmd|'/C'!A0" "@SUM(A1)" "+1+1" "-2+3" '-5')
+names=("bad${bad}utf8" "c1${esc}2J" "bidi${rlo}gpj.exe" "zero${zwsp}width" "line${ls}end" "tag${tag}s"
+	"=cmd|'/C'!A0" "@SUM(A1)" "+1+1" "-2+3" '-5')
 for name in "${names[@]}"; do
 	git --git-dir "$dir/up.git" update-ref "refs/heads/$name" "$base" 2>"$dir/out" ||
 		printf '# git takes no branch %q\n' "$name"
@@ -95,7 +101,8 @@ kp tree fetch evil >"$dir/out" 2>&1; ok $? "and they go away again, which events
 
 kp query events --json >"$dir/events.json" 2>"$dir/out"; ok $? "events as JSON"
 printable "$dir/events.json"; ok $? "JSON: valid UTF-8, nothing hidden"
-is "$(field "$dir/events.json" '[x in t for t in ["".join(e["event"] for e in o)] for x in ("bad\ufffd\ufffdutf8", "c1\x9b2J", "bidi\u202egpj", "zero\u200bwidth", "tag\U000e0041s")]')" \
+is "$(field "$dir/events.json" '[x in t for t in ["".join(e["event"] for e in o)]
+	for x in ("bad\ufffd\ufffdutf8", "c1\x9b2J", "bidi\u202egpj", "zero\u200bwidth", "tag\U000e0041s")]')" \
 	"[True, True, True, True, True]" "and it holds the names"
 kp query events >"$dir/term" 2>&1; printable "$dir/term"; ok $? "terminal: nothing drives it or hides"
 has "$dir/term" 'bidi\xe2\x80\xaegpj.exe'
@@ -115,7 +122,8 @@ text = open(sys.argv[1], "rb").read().decode("utf-8")
 rows = list(csv.DictReader(io.StringIO(text, newline=""), strict=True))
 names = [r["name"] for r in rows]
 assert not [n for n in names if n[0] in "=+@\t\r" or (n[0] == "-" and n != "-5")], names
-for want in ("'=cmd|'/C'!A0", "'@SUM(A1)", "'+1+1", "'-2+3", "-5", "bidi" + sys.argv[2] + "gpj.exe", "bad\\xff\\xfeutf8"):
+for want in ("'=cmd|'/C'!A0", "'@SUM(A1)", "'+1+1", "'-2+3", "-5", "bidi" + sys.argv[2] + "gpj.exe",
+             "bad\\xff\\xfeutf8"):
     assert want in names, (want, names)
 assert all(r["number"] == "-5" for r in rows)
 assert not [c for c in text if c < " " and c != "\n" or "\x7f" <= c < "\xa0"]

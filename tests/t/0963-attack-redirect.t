@@ -1,6 +1,6 @@
 #!/bin/bash
-# Attack: a git server that sends the bot on to services that only the bot can reach, and one that asks for the logins, headers, cookies
-# and the ssh agent of the bot's account.
+# Attack: a git server that sends the bot on to services that only the bot can reach, and one that asks for the logins,
+# headers, cookies and the ssh agent of the bot's account.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -10,7 +10,8 @@ import http.server, sys
 class H(http.server.SimpleHTTPRequestHandler):
     def do_GET(self):
         with open(sys.argv[3], 'a') as f:
-            f.write(self.path + ' ' + ' '.join(k + '=' + v for k, v in self.headers.items() if k in ('Authorization', 'Cookie', 'X-Secret')) + '\n')
+            told = [k + '=' + v for k, v in self.headers.items() if k in ('Authorization', 'Cookie', 'X-Secret')]
+            f.write(' '.join([self.path] + told) + '\n')
         if sys.argv[2] == 'serve':
             return super().do_GET()
         self.send_response(401 if sys.argv[2] == '401' else 302)
@@ -34,8 +35,13 @@ mkdir -p "$dir/etc"
 export HOME=$dir/home
 mkdir -p "$HOME"
 echo "default login me password netrc-secret" >"$HOME/.netrc"
-printf '[http]\n\textraHeader = X-Secret: header-secret\n\tcookieFile = %s/cookies\n[credential]\n\thelper = "!echo username=me; echo password=helper-secret;:"\n' \
-	"$HOME" >"$HOME/.gitconfig"
+cat >"$HOME/.gitconfig" <<EOF2
+[http]
+	extraHeader = X-Secret: header-secret
+	cookieFile = $HOME/cookies
+[credential]
+	helper = "!echo username=me; echo password=helper-secret;:"
+EOF2
 printf '127.0.0.1\tFALSE\t/\tFALSE\t0\tid\tcookie-secret\n' >"$HOME/cookies"
 chmod 600 "$HOME"/.netrc "$HOME/cookies"
 unset GIT_CONFIG_GLOBAL
@@ -49,7 +55,8 @@ git -C "$dir/internal.git" update-server-info
 # ---- the test can fail: the server serves, and is read ----
 server serve "$dir/inner.log"
 inner=$port
-kp tree add honest "http://127.0.0.1:$inner/internal.git" --program --artefact bench --off >"$dir/out" 2>&1; ok $? "a server that serves"
+kp tree add honest "http://127.0.0.1:$inner/internal.git" --program --artefact bench --off >"$dir/out" 2>&1
+ok $? "a server that serves"
 kp tree fetch honest >"$dir/out" 2>&1; ok $? "is fetched from"
 [ -s "$dir/inner.log" ] && ! grep -q 'secret' "$dir/inner.log"; ok $? "with nothing of the account's"
 
@@ -73,11 +80,14 @@ kp tree add evil3 "http://127.0.0.1:$port/x.git" --program --artefact bench --of
 server 401 "$dir/evil.log"
 kp tree add evil4 "http://127.0.0.1:$port/x.git" --program --artefact bench --off >"$dir/out" 2>&1
 has "$dir/out" "the server wants a login"
-[ -s "$dir/evil.log" ] && ! grep -q secret "$dir/evil.log"; ok $? "no .netrc, header, cookie or helper of the account's goes to a server that asks"
+[ -s "$dir/evil.log" ] && ! grep -q secret "$dir/evil.log"
+ok $? "no .netrc, header, cookie or helper of the account's goes to a server that asks"
 echo "http://robot:meant-for-it@127.0.0.1:$port" >"$dir/file"
 chmod 600 "$dir/file"
-kp tree add evil5 "http://127.0.0.1:$port/x.git" --credentials "$dir/file" --program --artefact bench --off >"$dir/out" 2>&1
-is "$(sed -n 's/.*Authorization=Basic //p' "$dir/evil.log" | tail -n 1 | base64 -d)" robot:meant-for-it "the tree's own file does"
+kp tree add evil5 "http://127.0.0.1:$port/x.git" --credentials "$dir/file" --program --artefact bench --off \
+	>"$dir/out" 2>&1
+is "$(sed -n 's/.*Authorization=Basic //p' "$dir/evil.log" | tail -n 1 | base64 -d)" robot:meant-for-it \
+	"the tree's own file does"
 
 # ---- the account's configuration is read where it says how to get out ----
 server 401 "$dir/proxy.log"
@@ -91,10 +101,13 @@ printf '#!/bin/sh\nprintf "%%s\\n" "$@" >>"%s"\nexit 255\n' "$dir/ssh.log" >"$di
 chmod 755 "$dir/bin/ssh"
 PATH=$dir/bin:$PATH kp tree add evil6 ssh://git@git.example.org/x.git --program --artefact bench --off >"$dir/out" 2>&1
 if command -v /usr/bin/ssh >/dev/null; then
-	printf 'Host *\n\tForwardAgent yes\n\tForwardX11 yes\n\tRemoteForward 9999 127.0.0.1:22\n\tPermitLocalCommand yes\n' >"$dir/sshconfig"
+	printf '%s\n' "Host *" "ForwardAgent yes" "ForwardX11 yes" "RemoteForward 9999 127.0.0.1:22" \
+		"PermitLocalCommand yes" >"$dir/sshconfig"
 	# shellcheck disable=SC2046
-	/usr/bin/ssh -F "$dir/sshconfig" -G $(grep '^-o.' "$dir/ssh.log") git.example.org >"$dir/ssh" 2>"$dir/out"; ok $? "ssh takes the options"
-	for line in "forwardagent no" "forwardx11 no" "clearallforwardings yes" "permitlocalcommand no" "batchmode yes"; do
+	/usr/bin/ssh -F "$dir/sshconfig" -G $(grep '^-o.' "$dir/ssh.log") git.example.org >"$dir/ssh" 2>"$dir/out"
+	ok $? "ssh takes the options"
+	for line in "forwardagent no" "forwardx11 no" "clearallforwardings yes" "permitlocalcommand no" \
+		"batchmode yes"; do
 		grep -qix "$line" "$dir/ssh"; ok $? "$line, whatever the account's configuration says"
 	done
 else

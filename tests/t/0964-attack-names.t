@@ -1,5 +1,6 @@
 #!/bin/bash
-# Attack: a tag or a branch that is named like a commit's id or like a branch, so that who copies an id from the bot gets another commit.
+# Attack: a tag or a branch that is named like a commit's id or like a branch, so that who copies an id from the bot
+# gets another commit.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -21,7 +22,8 @@ git -C "$dir/src" tag "${bad:0:12}" "$good"
 git -C "$dir/src" tag v1 "$good"
 git -C "$dir/src" commit -q --allow-empty -m three
 kp tree fetch small >"$dir/out" 2>&1; ok $? "fetched with the tag"
-is "$(git --git-dir "$dir/state/trees/small.git" for-each-ref --format='%(refname:short)' refs/tags | xargs)" v1 "which is not kept"
+is "$(git --git-dir "$dir/state/trees/small.git" for-each-ref --format='%(refname:short)' refs/tags | xargs)" v1 \
+	"which is not kept"
 is_commit "${bad:0:12}" "$bad"
 is_commit v1 "$good"
 git -C "$dir/src" tag main "$good"; git -C "$dir/src" commit -q --allow-empty -m four

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Attack: a tree's .config, which goes into reports and scripts byte for byte, with what terminals, shells and make run; and one that is
-# changed after it was looked at. The "kernel" is a Makefile; the case around it is made of a program's, to need no boot.
+# Attack: a tree's .config, which goes into reports and scripts byte for byte, with what terminals, shells and make run;
+# and one that is changed after it was looked at. The "kernel" is a Makefile; the case around it is made of a program's,
+# to need no boot.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 need_box || skip_all "$no_box"
@@ -11,7 +12,8 @@ export KPERFBOT_STATE=$dir/state
 mkdir -p "$dir/etc"
 git init -q -b main "$dir/k"
 printf '%s\n' '%:: ; @:' 'tinyconfig: ; @cat first >$(O)/.config' 'olddefconfig: ; @:' \
-	'bzImage: ; @mkdir -p $(O)/arch/x86/boot; echo x >$(O)/arch/x86/boot/bzImage; echo "0 T _etext" >$(O)/System.map; cat late >>$(O)/.config' \
+	'bzImage:' '	@mkdir -p $(O)/arch/x86/boot; echo x >$(O)/arch/x86/boot/bzImage' \
+	'	@echo "0 T _etext" >$(O)/System.map; cat late >>$(O)/.config' \
 	>"$dir/k/Makefile"
 kernel() { # CONFIG LATER, with \n and the like
 	printf %b "$1" >"$dir/k/first"
@@ -28,11 +30,13 @@ build() {
 	cat "$dir/build.json" >>"$dir/out"
 }
 is "$(build)" ok "a plain config"
-kernel 'CONFIG_64BIT=y\nCONFIG_CC_VERSION_TEXT="gcc (Debian 12.2.0-14+deb12u1) 12.2.0"\nCONFIG_A=-1\nCONFIG_B=0xffff\n#\n# Menu (a) & b\n#\n' 'CONFIG_LATE=y\n'
+text='CONFIG_CC_VERSION_TEXT="gcc (Debian 12.2.0-14+deb12u1) 12.2.0"\n'
+kernel "CONFIG_64BIT=y\n${text}CONFIG_A=-1\nCONFIG_B=0xffff\n#\n# Menu (a) & b\n#\n" 'CONFIG_LATE=y\n'
 is "$(build)" ok "one with a late option"
 config=$(find "$dir/cache/builds" -name config)
 has "$config" CONFIG_LATE=y
-is "$(field "$dir/build.json" 'o["config_hash"]')" "$(sha256sum <"$config" | cut -d' ' -f1)" "the hash is that of the file that is kept"
+is "$(field "$dir/build.json" 'o["config_hash"]')" "$(sha256sum <"$config" | cut -d' ' -f1)" \
+	"the hash is that of the file that is kept"
 i=0
 while IFS= read -r line; do
 	i=$((i + 1))
@@ -66,7 +70,8 @@ for b in $(sqlite3 "$dir/state/kperfbot.db" "SELECT image_path FROM build WHERE 
 	chmod u+w "$(dirname "$b")"; printf 'CONFIG_64BIT=y\n# \033[2J\n' >"$(dirname "$b")/config"
 done
 rm -rf "$dir/state/cases"
-sqlite3 "$dir/state/kperfbot.db" "UPDATE tree SET kind = 'kernel' WHERE name = 'small'; DELETE FROM delivery; DELETE FROM report"
+sqlite3 "$dir/state/kperfbot.db" "UPDATE tree SET kind = 'kernel' WHERE name = 'small';
+	DELETE FROM delivery; DELETE FROM report"
 kp report send 1 >"$dir/out" 2>&1
 ! grep -rqa $'\033' "$dir/state/cases" "$dir/mbox"; ok $? "neither mail nor script has it"
 kp case show 1 >"$dir/out" 2>&1

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Attack: a branch that is pushed to and fro, each time with new ids, so that the same victim gets one report after another; and a mail
-# server that never says farewell, so that a robot that is killed meanwhile does not know that the report was taken.
+# Attack: a branch that is pushed to and fro, each time with new ids, so that the same victim gets one report after
+# another; and a mail server that never says farewell, so that a robot that is killed meanwhile does not know that the
+# report was taken.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -52,16 +53,19 @@ local_config "  smtp: true
 sed -i "s/branches: .*/branches: ['*']/" "$dir/etc/kperfbot.yaml"
 wait_for 10 bash -c "exec 3<>/dev/tcp/127.0.0.1/$smtp_port"
 for i in 1 2 3 4 5; do
-	timeout 200 "$kperfbot" --config "$dir/etc" bisect "bad$i~1" "bad$i" --tree small --mail >>"$dir/out" 2>>"$dir/log"
+	timeout 200 "$kperfbot" --config "$dir/etc" bisect "bad$i~1" "bad$i" --tree small --mail \
+		>>"$dir/out" 2>>"$dir/log"
 done
 is "$(grep -c victim "$dir/asked")" 2 "the victim got two of four reports"
 is "$(grep -c other "$dir/asked")" 1 "another author got his"
 kp case list >"$dir/out" 2>&1
-is "$(grep -c "the report waits: .*2 reports have gone there within a day, as many as 'max_per_day' allows" "$dir/out")" 2 "case list tells which wait, and why"
+waits="the report waits: .*2 reports have gone there within a day, as many as 'max_per_day' allows"
+is "$(grep -c "$waits" "$dir/out")" 2 "case list tells which wait, and why"
 kp report send 3 --smtp >"$dir/out" 2>&1
 has "$dir/out" "max_per_day"
 is "$(grep -c victim "$dir/asked")" 2 "by hand neither"
-sqlite3 "$dir/state/kperfbot.db" "UPDATE delivery SET time = time - 90000000000; UPDATE delivery SET next_try = 1 WHERE state = 'waiting';
+sqlite3 "$dir/state/kperfbot.db" "UPDATE delivery SET time = time - 90000000000;
+	UPDATE delivery SET next_try = 1 WHERE state = 'waiting';
 	UPDATE task SET not_before = 1 WHERE kind = 'send'" 2>"$dir/log"
 kp report send 3 --smtp >"$dir/out" 2>&1; ok $? "a day later the third is sent"
 is "$(grep -c victim "$dir/asked")" 3 "to the victim"
@@ -70,15 +74,16 @@ is "$(grep -c victim "$dir/asked")" 3 "to the victim"
 bench 900 "bench: slow 6" last@example.org
 kp tree fetch small >"$dir/out" 2>&1
 sed -i 's/  smtp: true/  smtp: false/' "$dir/etc/kperfbot.yaml"
-timeout 200 "$kperfbot" --config "$dir/etc" bisect main~1 main --tree small >"$dir/out" 2>"$dir/log"; ok $? "one more case"
+timeout 200 "$kperfbot" --config "$dir/etc" bisect main~1 main --tree small >"$dir/out" 2>"$dir/log"
+ok $? "one more case"
 sed -i 's/  smtp: false/  smtp: true/' "$dir/etc/kperfbot.yaml"
 echo slow >"$dir/mood"
 : >"$dir/asked"
 timeout -s KILL 4 "$kperfbot" --config "$dir/etc" report send 6 --smtp >"$dir/out" 2>&1
 is $? 137 "killed while the server says no farewell"
 is "$(grep -c text "$dir/asked")" 1 "which had taken the report"
-is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT state || ': ' || detail FROM delivery WHERE recipient = 'last@example.org'")" "sent: 250 queued" \
-	"that was written down"
+is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT state || ': ' || detail FROM delivery
+	WHERE recipient = 'last@example.org'")" "sent: 250 queued" "that was written down"
 kp report send 6 --smtp >"$dir/out" 2>&1; ok $? "sending again"
 is "$(grep -c text "$dir/asked")" 1 "sends no second copy"
 done_testing

@@ -1,11 +1,12 @@
 #!/bin/bash
-# The unit for systemd: how exposed it is, that it has no mistakes, and that 'make install' puts all that it names where it
-# names it. 6320-service-guest.t runs it.
+# The unit for systemd: how exposed it is, that it has no mistakes, and that 'make install' puts all that it names where
+# it names it. 6320-service-guest.t runs it.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 command -v systemd-analyze >/dev/null || skip_all "no systemd-analyze"
 
-systemd-analyze security --offline=true --threshold=30 etc/kperfbot.service >"$dir/out" 2>&1; ok $? "an exposure of at most 3.0"
+systemd-analyze security --offline=true --threshold=30 etc/kperfbot.service >"$dir/out" 2>&1
+ok $? "an exposure of at most 3.0"
 tail -n 1 "$dir/out" | sed 's/^/# /'
 sed '/^SystemCallFilter/d' etc/kperfbot.service >"$dir/open.service"
 ! systemd-analyze security --offline=true --threshold=30 "$dir/open.service" >"$dir/out" 2>&1
@@ -17,9 +18,11 @@ for f in $(sed -n 's/^Exec[A-Za-z]*=+\{0,1\}//p' "$unit" | tr ' ' '\n' | grep '^
 	[ -x "$dir/root$f" ]; ok $? "$f is there"
 done
 sed "s|/usr/local/|$dir/root&|g" "$unit" >"$dir/kperfbot.service"
-systemd-analyze verify --man=no "$dir/kperfbot.service" >"$dir/out" 2>&1 && [ ! -s "$dir/out" ]; ok $? "systemd-analyze verify"
+systemd-analyze verify --man=no "$dir/kperfbot.service" >"$dir/out" 2>&1 && [ ! -s "$dir/out" ]
+ok $? "systemd-analyze verify"
 sed -i 's/^ProtectHome=yes/ProtectHome=maybe/' "$dir/kperfbot.service"
-systemd-analyze verify --man=no "$dir/kperfbot.service" >"$dir/out" 2>&1; has "$dir/out" "protect home value, ignoring: maybe"
+systemd-analyze verify --man=no "$dir/kperfbot.service" >"$dir/out" 2>&1
+has "$dir/out" "protect home value, ignoring: maybe"
 make -s install-files BUILD="$(dirname "$kperfbot")" DESTDIR="$dir/other" PREFIX=/opt/k >"$dir/out" 2>&1
 is "$(grep -c /usr/local "$dir/other/opt/k/lib/systemd/system/kperfbot.service")" 0 "another PREFIX is in the unit, too"
 

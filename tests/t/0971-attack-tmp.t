@@ -1,6 +1,6 @@
 #!/bin/bash
-# Folders that everybody can write to: whoever is there first must not decide what we read or destroy. Without HOME the bot says
-# what to set, and no source names a file there that somebody else can foresee.
+# Folders that everybody can write to: whoever is there first must not decide what we read or destroy. Without HOME the
+# bot says what to set, and no source names a file there that somebody else can foresee.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 mkdir -p "$dir/empty"
@@ -25,21 +25,25 @@ ln -s '$dir/dear' /tmp/.cache/kperfbot
 ln -s '$dir/dear' /tmp/.local/state
 KPERFBOT_STATE= '$kperfbot' --config '$dir/empty' demo --local --seed 1
 END
-if bwrap --dev-bind / / --tmpfs /tmp --bind "$dir" "$dir" --bind "$root" "$root" true 2>/dev/null; then
-	bare timeout 60 bwrap --dev-bind / / --tmpfs /tmp --bind "$dir" "$dir" --bind "$root" "$root" sh "$dir/attack" >"$dir/out" 2>&1
+own_tmp=(bwrap --dev-bind / / --tmpfs /tmp --bind "$dir" "$dir" --bind "$root" "$root")
+if "${own_tmp[@]}" true 2>/dev/null; then
+	bare timeout 60 "${own_tmp[@]}" sh "$dir/attack" >"$dir/out" 2>&1
 	[ $? != 0 ]; ok $? "a demo without HOME does not start"
 	is "$(find "$dir/dear" -type f)" "" "and writes nowhere"
 else
 	n=$((n + 1)); echo "ok $n - # SKIP bubblewrap cannot make a /tmp of its own here"
 fi
 
-# names in such folders, but for those that mkdtemp() or mktemp makes, what a box or a guest sees as its own, and options
+# names in such folders, but for those that mkdtemp() or mktemp makes, what a box or a guest sees as its own, and
+# options
 foreseen() { # FILE...
 	grep -nE '[" =(>]/(tmp|var/tmp|dev/shm|run/lock|var/lock)/[A-Za-z0-9_.$%{-]' "$@" |
-		grep -vE 'XXXXXX|^kernels/[a-z-]*\.[ch]:[0-9]+:#define BOX|touch /tmp/x|^tests/t/090|"/tmp/kperfbot/artefact 7'
+		grep -vE -e 'XXXXXX|^kernels/[a-z-]*\.[ch]:[0-9]+:#define BOX' \
+			-e 'touch /tmp/x|^tests/t/090|"/tmp/kperfbot/artefact 7'
 }
-foreseen $(find lib db jobs kernels bisect reporters bot tools tests/unit tests/fuzz tests/bench tests/demo tests/t .ci Makefile etc -type f \
-	\( -name '*.[ch]' -o -name '*.sh' -o -name '*.t' -o -name '*.py' -o -perm -u+x -o -name Makefile -o -path 'etc/*' \) \
+foreseen $(find lib db jobs kernels bisect reporters bot tools tests/unit tests/fuzz tests/bench tests/demo tests/t \
+	.ci Makefile etc -type f \( -name '*.[ch]' -o -name '*.sh' -o -name '*.t' -o -name '*.py' -o -perm -u+x \
+	-o -name Makefile -o -path 'etc/*' \) \
 	! -path '*/0971-*') >"$dir/out"
 is "$(cat "$dir/out")" "" "no foreseeable name in a folder that everybody can write to"
 printf 'int f = open("/tmp/kperfbot.log");\n' >"$dir/x.c"

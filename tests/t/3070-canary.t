@@ -46,7 +46,8 @@ config() { # CANARY-LINES
 	    driver: local
 	$1
 	trees:
-	  small: {url: "$dir/src", branches: [main, disturbed], program: true, trusted: true, artefact: bench, machine: local, jobs: [local-bench]}
+	  small: {url: "$dir/src", branches: [main, disturbed], program: true, trusted: true, artefact: bench,
+	    machine: local, jobs: [local-bench]}
 	EOF2
 }
 config '    canary: {jobs: look}'

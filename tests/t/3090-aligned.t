@@ -51,6 +51,7 @@ kp case show 3 >"$dir/out" 2>&1; ! grep -q "^code layout" "$dir/out"; ok $? "the
 kp case reopen 3 --aligned >"$dir/out" 2>&1; ok $? "case reopen --aligned"
 kp daemon --until-idle >>"$dir/log" 2>&1
 kp case show 3 >"$dir/out" 2>&1
-grep -q "^state  *unmailed" "$dir/out" && grep -q "^code layout  *with every function" "$dir/out"; ok $? "asks for it by hand"
+grep -q "^state  *unmailed" "$dir/out" && grep -q "^code layout  *with every function" "$dir/out"
+ok $? "asks for it by hand"
 kp case list --aligned >"$dir/out" 2>&1; is $? 2 "and only there"
 done_testing

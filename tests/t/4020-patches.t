@@ -72,7 +72,8 @@ grep -Eq '^ +"[$]KPB_ARTEFACT" +"[$]KPB_ARTEFACT" --rps +[+]care/"[$]KPB_ARTEFAC
 ok $? "LKP's table has them as heads, in short"
 ! grep -q '/run/' "$dir/out"; ok $? "what differs is no axis of the whole"
 kp compare --matrix sink main --runs --csv >"$dir/out" 2>&1
-is "$(grep -c "^\"'+care" "$dir/out"), $(grep -c 'Run 4' "$dir/out")" "12, 4" "--runs: each run, average and delta of each variant"
+is "$(grep -c "^\"'+care" "$dir/out"), $(grep -c 'Run 4' "$dir/out")" "12, 4" \
+	"--runs: each run, average and delta of each variant"
 kp compare --matrix sink main --averages --csv >"$dir/out" 2>&1
 is "$(grep -c Average "$dir/out"), $(wc -l <"$dir/out")" "4, 5" "--averages: a line for each"
 kp compare 'main@run="$KPB_ARTEFACT"' 'main@run="$KPB_ARTEFACT" --rps' 'main+care@run="$KPB_ARTEFACT"' \

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Kernel builds, with a configuration that takes a minute: the same source gives the same image wherever and whenever it is built; a
-# comment changes nothing, code does, an error is named. That the real configurations build is seen by 6150 (vm-net) and 8000 (vm-min).
+# Kernel builds, with a configuration that takes a minute: the same source gives the same image wherever and whenever it
+# is built; a comment changes nothing, code does, an error is named. That the real configurations build is seen by 6150
+# (vm-net) and 8000 (vm-min).
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
@@ -71,5 +72,6 @@ add && build base; ok $? "builds in another state folder"
 is "$(get base cached)" False "really"
 is "$(get base image_hash)" "$first" "the image is the same to the bit"
 [ -n "$(find "$KPERFBOT_CACHE/objects" -name scm.o)" ]; ok $? "its objects are kept for descendants"
-is "$(grep -rlF "$dir" "$KPERFBOT_CACHE/objects" --include='*.o' --include='*.a' | head -n 1)" "" "no path of ours is in them"
+is "$(grep -rlF "$dir" "$KPERFBOT_CACHE/objects" --include='*.o' --include='*.a' | head -n 1)" "" \
+	"no path of ours is in them"
 done_testing

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Real boots: equal runs, and every way in which a boot can go wrong, each with its verdict and cause. The kernel is Debian's, or
-# KPB_TEST_KERNEL.
+# Real boots: equal runs, and every way in which a boot can go wrong, each with its verdict and cause. The kernel is
+# Debian's, or KPB_TEST_KERNEL.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 for p in qemu-system-x86_64 stress-ng busybox; do command -v "$p" >/dev/null || skip_all "no $p"; done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# Counting what a kernel executes: exact, unseen by the guest, named, compared, stored. The kernel is Debian's, or KPB_TEST_KERNEL
-# with its System.map beside it.
+# Counting what a kernel executes: exact, unseen by the guest, named, compared, stored. The kernel is Debian's, or
+# KPB_TEST_KERNEL with its System.map beside it.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 plugin=$(dirname "$kperfbot")/tcg-count.so

@@ -1,7 +1,7 @@
 #!/bin/bash
 # Which functions a job runs, where nobody can count from outside: watched by the kernel itself, by ftrace's function profiler
-# and by kprobes, in a boot made for that. The kernel is KPB_TEST_TRACE_KERNEL, or a vm-net build that 6150 has left in the cache, or
-# Debian's, which has no function profiler: there kprobes do all.
+# and by kprobes, in a boot made for that. The kernel is KPB_TEST_TRACE_KERNEL, or a vm-net build that 6150 has left in
+# the cache, or Debian's, which has no function profiler: there kprobes do all.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 for p in qemu-system-x86_64 busybox sqlite3 git; do command -v "$p" >/dev/null || skip_all "no $p"; done
@@ -28,7 +28,8 @@ watch() { # OUT JOB OPTION...
 		--watch no_such_function "${@:3}" >"$dir/out" 2>"$dir/log"
 }
 watch a dd; ok $? "a boot that watches"
-is "$(field "$dir/out" "o['watched_by']")" "$means" "by ftrace's function profiler, or by kprobes where the kernel has none"
+is "$(field "$dir/out" "o['watched_by']")" "$means" \
+	"by ftrace's function profiler, or by kprobes where the kernel has none"
 is "$(hits read_zero)" "[500]" "read_zero ran 500 times between the marks"
 is "$(hits write_null)" "[500]" "so did write_null"
 is "$(hits write_full)" "[0]" "write_full was watched in vain"

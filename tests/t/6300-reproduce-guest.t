@@ -67,7 +67,8 @@ kpis() { # NAME METRIC...: it ended well, and each metric is printed, above 0
 	shift
 	[ "$(cat "$dir/got/$name/status" 2>/dev/null)" = 0 ] || good=1
 	for m; do
-		awk -v m="$m" '{ for (i = 2; i <= NF; i++) if ($i == m && $1 > 0) n++ } END { exit n != 1 }' "$dir/got/$name/stdout" || good=1
+		awk -v m="$m" '{ for (i = 2; i <= NF; i++) if ($i == m && $1 > 0) n++ } END { exit n != 1 }' \
+			"$dir/got/$name/stdout" || good=1
 	done
 	ok $good "$name: $*"
 	[ $good = 0 ] || tell "$name"
@@ -78,7 +79,8 @@ kpis() { # NAME METRIC...: it ended well, and each metric is printed, above 0
 	sed 's/^/# /' "$dir/diff"
 }
 kpis stress-ng-sockfd stress-ng.sockfd.ops_per_sec
-grep -Eq '^ *[0-9.]+ ± +[0-9.]+%  stress-ng.sockfd.ops_per_sec  \(2 runs: [0-9.]+ [0-9.]+\)$' "$dir/got/stress-ng-sockfd/stdout"
+grep -Eq '^ *[0-9.]+ ± +[0-9.]+%  stress-ng.sockfd.ops_per_sec  \(2 runs: [0-9.]+ [0-9.]+\)$' \
+	"$dir/got/stress-ng-sockfd/stdout"
 ok $? "two runs: mean, deviation, name, values"
 kpis stress-ng-sockfd-quick stress-ng.sockfd.ops_per_sec
 kpis stress-ng-sockfd-lkp stress-ng.sockfd.ops_per_sec
@@ -91,7 +93,8 @@ for test in tcp_rr tcp_crr; do
 	if grep -qx netperf "$guest/has"; then
 		kpis neper-$test neper.$test.throughput neper.$test.latency_p50
 	else
-		is "$(cat "$dir/got/neper-$test/status")" 99 "neper-$test: this mirror has no netperf (non-free), which is said"
+		is "$(cat "$dir/got/neper-$test/status")" 99 \
+			"neper-$test: this mirror has no netperf (non-free), which is said"
 	fi
 done
 for mode in $modes; do kpis "xdp-bench-$mode" xdp-bench.rx_pps; done

@@ -1,6 +1,7 @@
 #!/bin/bash
 # The script of a case in a kernel tree for real, from where both kernels are built: it makes its own root file system, boots, and
-# compares. Both sides are Debian's kernel here (or KPB_TEST_KERNEL), so on the machine that counts instructions they must agree to the digit.
+# compares. Both sides are Debian's kernel here (or KPB_TEST_KERNEL), so on the machine that counts instructions they
+# must agree to the digit.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 for p in qemu-system-x86_64 stress-ng busybox cpio perf vmstat git; do command -v "$p" >/dev/null || skip_all "no $p"; done

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The service under Debian 12's own systemd, in QEMU: installed by 'make install', started by systemd, confined as its unit says. It
-# fetches, builds in a box and measures; and somebody in its place cannot do what it need not do.
+# The service under Debian 12's own systemd, in QEMU: installed by 'make install', started by systemd, confined as its
+# unit says. It fetches, builds in a box and measures; and somebody in its place cannot do what it need not do.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 debian_guest
@@ -41,10 +41,12 @@ is "$(field "$dir/got/builds.json" '[b["state"] for b in o]')" "['ok']" "from on
 is "$(tail -n 1 "$dir/got/isolated")" 1,1 "both in a box"
 grep -q 'kperfbot.service/kperfbot-main$' "$dir/got/groups"; ok $? "in control groups that systemd has handed over"
 is "$(awk '/^NoNewPrivs|^Seccomp:|^CapBnd/ { print $1, $2 }' "$dir/got/status" | paste -sd ' ')" \
-	"CapBnd: 00000000000000c0 NoNewPrivs: 1 Seccomp: 2" "under a filter, with no way up, its capabilities being those over its own ids"
-is "$(awk '$1 == $2 && $3 == 1 || $2 >= 200000 && $2 + $3 <= 265536 { n++ } END { print n == NR }' "$dir/got/uid_map")" 1 \
-	"its ids are its own and the subordinate ones"
-is "$(grep -v '\.db$' "$dir/got/modes" | cut -d ' ' -f 1,2 | sort -u)" "kperfbot 700" "state and cache are its own, 0700"
+	"CapBnd: 00000000000000c0 NoNewPrivs: 1 Seccomp: 2" \
+	"under a filter, with no way up, its capabilities being those over its own ids"
+own='$1 == $2 && $3 == 1 || $2 >= 200000 && $2 + $3 <= 265536 { n++ } END { print n == NR }'
+is "$(awk "$own" "$dir/got/uid_map")" 1 "its ids are its own and the subordinate ones"
+is "$(grep -v '\.db$' "$dir/got/modes" | cut -d ' ' -f 1,2 | sort -u)" "kperfbot 700" \
+	"state and cache are its own, 0700"
 is "$(tail -n 1 "$dir/got/security" | sed 's/.*: //; s/ .*//')" 3.0 "what runs has the exposure that the file has"
 is "$(cat "$dir/got/after-hup" "$dir/got/stopped" "$dir/got/again" | paste -sd ' ')" "active success active" \
 	"it lives through SIGHUP, stops cleanly and starts again"

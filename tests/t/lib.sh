@@ -112,17 +112,19 @@ mails() { [ -f "$dir/mbox" ] && /usr/bin/python3 -c 'import mailbox,sys; print(l
 case_field() { kp query cases --json 2>/dev/null >"$dir/cases.json" && field "$dir/cases.json" "o[0][\"$1\"]"; }
 case_is() { [ "$(case_field state)" = "$1" ]; }
 
-# debian_kernel: $debian, a folder with bzImage, System.map and config of Debian's cloud kernel, which needs no build; where it cannot
-# be had, all is skipped. Fetched and unpacked, not installed; once for all tests.
+# debian_kernel: $debian, a folder with bzImage, System.map and config of Debian's cloud kernel, which needs no build;
+# where it cannot be had, all is skipped. Fetched and unpacked, not installed; once for all tests.
 debian_kernel() {
 	local package reason
 	debian=$(keep_dir)/debian-kernel
 	mkdir -p "$debian"
 	exec 9>"$debian/lock" && flock 9
 	if [ ! -f "$debian/System.map" ]; then
-		package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null | sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p' | head -n 1)
+		package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null |
+			sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p' | head -n 1)
 		[ -n "$package" ] || skip_all "apt knows no linux-image-cloud-amd64 here"
-		reason=$(cd "$debian" && apt-get download -q "$package" 2>&1 && dpkg -x "$package"_*.deb new && rm "$package"_*.deb) ||
+		reason=$(cd "$debian" && apt-get download -q "$package" 2>&1 && dpkg -x "$package"_*.deb new &&
+			rm "$package"_*.deb) ||
 			skip_all "$package cannot be fetched: $(echo "$reason" | tail -n 1)"
 		mv "$debian"/new/boot/vmlinuz-* "$debian/bzImage" && mv "$debian"/new/boot/config-* "$debian/config"
 		rm -rf "$debian/new"
@@ -135,16 +137,20 @@ debian_symbols() {
 	mkdir -p "$dir/symbols"
 	echo "grep -v '\\[' /proc/kallsyms | gzip >map.gz" >"$dir/symbols/job.sh"
 	KPERFBOT_STATE=$dir/symbols "$kperfbot" --config "$dir/symbols" machine boot qemu-icount \
-		--image "$debian/bzImage" --script "$dir/symbols/job.sh" --out "$dir/symbols/boot" >"$dir/symbols/log" 2>&1 &&
+		--image "$debian/bzImage" --script "$dir/symbols/job.sh" --out "$dir/symbols/boot" \
+		>"$dir/symbols/log" 2>&1 &&
 		zcat "$dir/symbols/boot/result/map.gz" >"$debian/map.new" && grep -q ' T _etext$' "$debian/map.new" &&
 		mv "$debian/map.new" "$debian/System.map"
 }
 
 # keep_dir: what tests keep for each other and for the next run of the suite (kernels, a Debian guest).
-keep_dir() { mkdir -p "${KPB_TEST_CACHE:-$root/build/test-kernel}" && realpath "${KPB_TEST_CACHE:-$root/build/test-kernel}"; }
+keep_dir() {
+	local keep=${KPB_TEST_CACHE:-$root/build/test-kernel}
+	mkdir -p "$keep" && realpath "$keep"
+}
 
-# debian_guest: a plain Debian 12 for QEMU with the packages of tests/guest/packages, in $guest; where none can be made, all is
-# skipped. Made once for all tests.
+# debian_guest: a plain Debian 12 for QEMU with the packages of tests/guest/packages, in $guest; where none can be made,
+# all is skipped. Made once for all tests.
 debian_guest() {
 	local reason status
 	for p in qemu-system-x86_64 busybox; do command -v $p >/dev/null || skip_all "no $p"; done
@@ -163,14 +169,15 @@ debian_guest() {
 	fi
 	exec 9<&-
 }
-# boot_guest SECONDS: boots it with the folder $dir/in, whose "main" it runs; what that writes to its third disk comes to $dir/got
+# boot_guest SECONDS: boots it with the folder $dir/in, whose "main" it runs; what that writes to its third disk comes
+# to $dir/got
 boot_guest() {
 	local status begin=$SECONDS
 	tar -C "$dir/in" -cf "$dir/in.tar" .
 	truncate -s 64M "$dir/out.tar"
 	mkdir -p "$dir/got"
-	timeout "$1" qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine pc -accel tcg -cpu max -smp 2 \
-		-m 1024M -nic none -serial file:"$dir/serial" -kernel "$guest/vmlinuz" -initrd "$guest/initrd" \
+	timeout "$1" qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine pc -accel tcg \
+		-cpu max -smp 2 -m 1024M -nic none -serial file:"$dir/serial" -kernel "$guest/vmlinuz" -initrd "$guest/initrd" \
 		-append "console=ttyS0 panic=-1 quiet" -drive "file=$guest/root.img,format=raw,if=virtio,snapshot=on" \
 		-drive "file=$dir/in.tar,format=raw,if=virtio,readonly=on" \
 		-drive "file=$dir/out.tar,format=raw,if=virtio,cache=unsafe" >"$dir/qemu" 2>&1

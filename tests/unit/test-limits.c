@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Attacks by the objects of a repository (tests/make-bombs.py) on all that reads them, with little memory and a clock. */
+/* Attacks by the objects of a repository (tests/make-bombs.py) on all that reads them, with little memory and a
+ * clock. */
 #include "kernels/patches.h"
 #include "kernels/touched.h"
 #include "kernels/tree-priv.h"
