@@ -32,7 +32,8 @@ static bool plain(const char *s, const char *also)
 
 static void check_term(const char *s)
 {
-	_cleanup_free_ char *once = term_safe(s), *twice = term_safe(once), *url = url_shown(s), *again = url_shown(url),
+	_cleanup_free_ char *once = term_safe(s), *twice = term_safe(once), *url = url_shown(s),
+			    *again = url_shown(url),
 			    *ref = git_branch_ref(s);
 	_cleanup_buf_ struct buf lines = {0}, shell = {0}, name = {0};
 

@@ -63,7 +63,8 @@ local_config
 # ---- refused, with the way to do it right ----
 for u in "$with" "http://$secret@127.0.0.1:$web/up.git" "ssh://git:$secret@example.org/x.git" \
 	"$url?private_token=$secret" "https://robot:$secret/x@example.org/up.git" \
-	"ext::https://robot:$secret@example.org/x" "robot:$secret@example.org:x.git" "https:/robot:$secret@example.org/x.git"; do
+	"ext::https://robot:$secret@example.org/x" "robot:$secret@example.org:x.git" \
+	"https:/robot:$secret@example.org/x.git"; do
 	kpg tree add refused "$u" >"$dir/out" 2>&1; is $? 2 "tree add refuses ${u/$secret/...}"
 	silent "$dir/out" "and does not repeat the secret"
 	kpg tree add refused "$u" --json >"$dir/out" 2>&1

@@ -177,7 +177,8 @@ boot_guest() {
 	truncate -s 64M "$dir/out.tar"
 	mkdir -p "$dir/got"
 	timeout "$1" qemu-system-x86_64 -no-user-config -nodefaults -display none -no-reboot -machine pc -accel tcg \
-		-cpu max -smp 2 -m 1024M -nic none -serial file:"$dir/serial" -kernel "$guest/vmlinuz" -initrd "$guest/initrd" \
+		-cpu max -smp 2 -m 1024M -nic none -serial file:"$dir/serial" \
+		-kernel "$guest/vmlinuz" -initrd "$guest/initrd" \
 		-append "console=ttyS0 panic=-1 quiet" -drive "file=$guest/root.img,format=raw,if=virtio,snapshot=on" \
 		-drive "file=$dir/in.tar,format=raw,if=virtio,readonly=on" \
 		-drive "file=$dir/out.tar,format=raw,if=virtio,cache=unsafe" >"$dir/qemu" 2>&1

@@ -111,7 +111,8 @@ static void test_bad(const char *one)
 	wants(one, "test -z \"$KPERFBOT_TEST_SECRET\" && touch prog", "ok", NULL, "nor is our environment");
 	wants(one, "kill -9 -1; echo killed >prog", "ok", NULL, "it can kill nobody but itself");
 	wants(one, "printf 'a.c:1:1: error: \\033[2J\\007\\n'; false", "broken", "\\x1b[2J", "control characters are shown as text");
-	wants(one, "echo 'x: No space left on device'; false", "broken", "No space", "who only says that the disk is full is not tried for ever");
+	wants(one, "echo 'x: No space left on device'; false", "broken", "No space",
+	      "who only says that the disk is full is not tried for ever");
 }
 
 static void test_limits(const char *one)
@@ -121,7 +122,8 @@ static void test_limits(const char *one)
 
 	q.timeout_s = 0.5;
 	run(&q, &b);
-	ok(streq(b.state, "infra") && b.limit && strstr(b.error, "time limit"), "a build that takes too long is stopped");
+	ok(streq(b.state, "infra") && b.limit && strstr(b.error, "time limit"),
+	   "a build that takes too long is stopped");
 	build_result_release(&b);
 	q = request(one, "head -c 900000000 /dev/zero | tail -c 800000000 >/dev/null; sleep 30");
 	q.max_memory = 200 << 20;
@@ -130,7 +132,8 @@ static void test_limits(const char *one)
 	build_result_release(&b);
 	q = request(one, "i=0; while [ $i -lt 1500 ]; do sleep 30 & i=$((i+1)); done; wait");
 	run(&q, &b);
-	ok(streq(b.state, "infra") && b.limit && strstr(b.error, "processes"), "so is one that starts too many processes");
+	ok(streq(b.state, "infra") && b.limit && strstr(b.error, "processes"),
+	   "so is one that starts too many processes");
 	build_result_release(&b);
 	q = request(one, "sleep 30");
 	cancel_now = 1;
@@ -264,7 +267,7 @@ static char *child_of(const char *parent, const char *script)
 	return commit(full);
 }
 
-/* Builds oid in a tree; true when its image holds the words. ret_cached and so on may be NULL. */
+/* Builds oid in a tree; true when its image holds the words. What ret holds of the last build is released. */
 static bool image_has(const char *tree, const char *oid, const char *words, struct build_result *ret)
 {
 	struct build_request q = request(oid, NULL);
@@ -281,19 +284,24 @@ static bool image_has(const char *tree, const char *oid, const char *words, stru
 /* What is compiled are the commit's own blobs, whatever was checked out before. */
 static void test_sources(const char *base)
 {
-	_cleanup_free_ char *attributes = child_of(base, "printf 'a\\nb\\n' >main.c; echo '* text eol=crlf ident' >.gitattributes"),
-			    *plain = child_of(base, "printf 'a\\nb\\n' >main.c"), *extra = NULL, *at = xasprintf("%s/worktrees/three-vm-min/index/at", state),
-			    *planted = xasprintf("%s/worktrees/three-vm-min/src/GNUmakefile", state), *locked = NULL, *below = NULL;
+	_cleanup_free_ char *attributes = child_of(base, "printf 'a\\nb\\n' >main.c; "
+							 "echo '* text eol=crlf ident' >.gitattributes"),
+			    *plain = child_of(base, "printf 'a\\nb\\n' >main.c"), *extra = NULL,
+			    *at = xasprintf("%s/worktrees/three-vm-min/index/at", state),
+			    *planted = xasprintf("%s/worktrees/three-vm-min/src/GNUmakefile", state), *locked = NULL,
+			    *below = NULL;
 	struct build_result r = {0};
 
 	ok(image_has("three", attributes, "honest\na\nb\n", &r), "a tree's attributes change no file");
 	ok(image_has("three", plain, "honest\na\nb\n", &r), "nor for the next commit");
 	extra = child_of(base, "echo 5 >main.c");
 	if (getuid() == 0) { /* as a checkout that was killed leaves it */
-		ok(unlink(at) == 0 && fs_write_atomic(planted, "bzImage:\n\tfalse\n", 16) == 0, "files of a checkout that was killed");
+		ok(unlink(at) == 0 && fs_write_atomic(planted, "bzImage:\n\tfalse\n", 16) == 0,
+		   "files of a checkout that was killed");
 		ok(image_has("three", extra, "honest\n5\n", &r) && !fs_exists(planted), "do not outlive it");
 	}
-	locked = child_of(base, "echo >l1; echo >l2; sed -i 's/^bzImage:/&\\n\\techo >$(O)\\/secret; chmod 0 $(O)\\/secret; mkfifo $(O)\\/pipe/' Makefile");
+	locked = child_of(base, "echo >l1; echo >l2; sed -i 's/^bzImage:/&\\n\\t"
+				"echo >$(O)\\/secret; chmod 0 $(O)\\/secret; mkfifo $(O)\\/pipe/' Makefile");
 	below = child_of(locked, "echo 6 >main.c");
 	ok(image_has("three", locked, "honest\n", &r), "a commit that locks what it leaves");
 	ok(image_has("three", below, "honest\n6\n", &r) && !r.clean, "does not lock out its descendants");
@@ -325,33 +333,39 @@ static void test_lying_log(void)
 /* Objects flow from a commit to its descendants in the same tree, and nowhere else. */
 static void test_flow(void)
 {
-	_cleanup_free_ char *base = commit("git checkout -q --orphan flow; git rm -qrf .; cat >Makefile <<'EOT'\n"
-					   "tinyconfig:\n\ttouch $(O)/.config\nolddefconfig:\n\ttrue\n"
-					   "bzImage:\n\ttest -f $(O)/obj.o || echo honest >$(O)/obj.o\n\tmkdir -p $(O)/arch/x86/boot\n"
-					   "\tcat $(O)/obj.o main.c >$(O)/arch/x86/boot/bzImage\n\techo >$(O)/System.map\nEOT\necho 0 >main.c"),
-			    *evil = child_of(base, "echo >e1; echo >e2; echo >e3; sed -i 's/^bzImage:/&\\n\\techo evil >$(O)\\/obj.o; rm -rf $(O)\\/.git; git init -q $(O) 2>\\/dev\\/null || "
-					     "mkdir $(O)\\/.git/' Makefile"),
-			    *sibling = child_of(base, "echo 1 >main.c"), *below = child_of(evil, "git checkout -q HEAD~ -- Makefile; echo 2 >main.c"),
-			    *same = child_of(base, "echo 3 >main.c"), *late = NULL, *after = NULL, *twin = NULL;
+	static const char kernel[] = "git checkout -q --orphan flow; git rm -qrf .; cat >Makefile <<'EOT'\n"
+				     "tinyconfig:\n\ttouch $(O)/.config\nolddefconfig:\n\ttrue\n"
+				     "bzImage:\n\ttest -f $(O)/obj.o || echo honest >$(O)/obj.o\n"
+				     "\tmkdir -p $(O)/arch/x86/boot\n"
+				     "\tcat $(O)/obj.o main.c >$(O)/arch/x86/boot/bzImage\n"
+				     "\techo >$(O)/System.map\nEOT\necho 0 >main.c",
+			  hostile[] = "echo >e1; echo >e2; echo >e3; sed -i 's/^bzImage:/&\\n\\t"
+				      "echo evil >$(O)\\/obj.o; rm -rf $(O)\\/.git; "
+				      "git init -q $(O) 2>\\/dev\\/null || mkdir $(O)\\/.git/' Makefile";
+	_cleanup_free_ char *base = commit(kernel), *evil = child_of(base, hostile),
+			    *sibling = child_of(base, "echo 1 >main.c"),
+			    *below = child_of(evil, "git checkout -q HEAD~ -- Makefile; echo 2 >main.c"),
+			    *same = child_of(base, "echo 3 >main.c"),
+			    *take = xasprintf("git checkout -q %s -- .", evil),
+			    *twin = child_of(same, take), /* the files of the hostile commit, with other ancestors */
+			    *late = NULL, *after = NULL;
 	struct build_result r = {0};
 
-	{
-		_cleanup_free_ char *take = xasprintf("git checkout -q %s -- .", evil);
-
-		twin = child_of(same, take); /* the files of the hostile commit, with other ancestors */
-	}
 	ok(image_has("one", base, "honest", &r) && r.clean, "from nothing");
 	ok(image_has("one", evil, "evil", &r) && !r.clean, "a commit may do to its own objects what it wants");
 	ok(image_has("one", sibling, "honest\n1", &r) && !r.clean, "but its sibling gets those of their parent");
 	ok(image_has("one", below, "evil\n2", &r) && !r.clean, "its descendants get them");
-	ok(image_has("two", sibling, "honest\n1", &r) && !r.cached, "another tree does not take a build that went on from something");
+	ok(image_has("two", sibling, "honest\n1", &r) && !r.cached,
+	   "another tree does not take a build that went on from something");
 	ok(image_has("two", base, "honest", &r) && r.cached, "but one that was made from nothing");
 	ok(image_has("two", twin, "evil", &r) && !r.cached, "nor one with the same files");
 	ok(image_has("one", twin, "evil", &r) && r.cached, "in one tree it is taken where its start is an ancestor");
-	late = child_of(base, "sed -i 's/^bzImage:/&\\n\\techo late >$(O)\\/obj.o; touch -d 2099-01-01 $(O)\\/obj.o/; s/^\\ttrue/\\tsed -i \\/CONFIG_PVH=\\/d $(O)\\/.config/' Makefile");
+	late = child_of(base, "sed -i 's/^bzImage:/&\\n\\t"
+			      "echo late >$(O)\\/obj.o; touch -d 2099-01-01 $(O)\\/obj.o/; "
+			      "s/^\\ttrue/\\tsed -i \\/CONFIG_PVH=\\/d $(O)\\/.config/' Makefile");
 	after = child_of(late, "git checkout -q HEAD~ -- Makefile; echo 4 >main.c");
-	ok(image_has("one", late, "late", &r) && r.warnings && strstr(r.warnings, "CONFIG_PVH") && strstr(r.warnings, "from the future"),
-	   "files from the future are named, beside options that got lost");
+	ok(image_has("one", late, "late", &r) && r.warnings && strstr(r.warnings, "CONFIG_PVH") &&
+	   strstr(r.warnings, "from the future"), "files from the future are named, beside options that got lost");
 	ok(image_has("one", after, "honest\n4", &r), "and nobody goes on from them");
 	build_result_release(&r);
 	test_sources(base);
@@ -387,7 +401,8 @@ static void test_align(void)
 			printf("# got '%s'\n", buf_str(&b));
 	}
 	ok(!r[0].clean, "another tree goes on from what was built from nothing of a commit that is its own ancestor");
-	ok(r[1].clean && r[4].clean && !streq(r[0].image_path, r[1].image_path), "in folders and under keys of their own");
+	ok(r[1].clean && r[4].clean && !streq(r[0].image_path, r[1].image_path),
+	   "in folders and under keys of their own");
 	q = request(NULL, NULL);
 	is_int(build_ready(&q, oids, 4, ready), 0, "which are finished");
 	ok(!ready[0] && !ready[1] && ready[2] && !ready[3], "the program; kernels are none of this kind, and one is unknown");

@@ -28,14 +28,16 @@ static void wants(void (*way)(struct buf *, const char *), const char *in, const
 static void test_utf8(void)
 {
 	static const struct { const char *s; enum utf8_class class; size_t n; } c[] = {
-		{"a", UTF8_PLAIN, 1}, {"\xc3\xa9", UTF8_PLAIN, 2}, {"\xe2\x82\xac", UTF8_PLAIN, 3}, {"\xf0\x9f\x98\x80", UTF8_PLAIN, 4},
-		{"\n", UTF8_CONTROL, 1}, {"\x7f", UTF8_CONTROL, 1}, {CSI8, UTF8_CONTROL, 2}, {"\xc2\xa0", UTF8_PLAIN, 2},
-		{RLO, UTF8_HIDDEN, 3}, {ZWSP, UTF8_HIDDEN, 3}, {TAG, UTF8_HIDDEN, 4}, {LS, UTF8_HIDDEN, 3}, {"\xc2\xad", UTF8_HIDDEN, 2},
+		{"a", UTF8_PLAIN, 1}, {"\xc3\xa9", UTF8_PLAIN, 2}, {"\xe2\x82\xac", UTF8_PLAIN, 3},
+		{"\xf0\x9f\x98\x80", UTF8_PLAIN, 4}, {"\n", UTF8_CONTROL, 1}, {"\x7f", UTF8_CONTROL, 1},
+		{CSI8, UTF8_CONTROL, 2}, {"\xc2\xa0", UTF8_PLAIN, 2}, {RLO, UTF8_HIDDEN, 3}, {ZWSP, UTF8_HIDDEN, 3},
+		{TAG, UTF8_HIDDEN, 4}, {LS, UTF8_HIDDEN, 3}, {"\xc2\xad", UTF8_HIDDEN, 2},
 		{"\xef\xbb\xbf", UTF8_HIDDEN, 3}, {"\xe2\x81\xa6", UTF8_HIDDEN, 3}, {"\xd8\x9c", UTF8_HIDDEN, 2},
-		{"\xef\xb8\x8f", UTF8_HIDDEN, 3}, {"\xf3\xa0\x84\x80", UTF8_HIDDEN, 4}, {"\xef\xbf\xbf", UTF8_HIDDEN, 3},
-		{"\xf4\x8f\xbf\xbe", UTF8_HIDDEN, 4}, {"\xc0\x80", UTF8_INVALID, 1}, {"\xed\xa0\x80", UTF8_INVALID, 1},
-		{"\xf4\x90\x80\x80", UTF8_INVALID, 1}, {"\xe2\x80", UTF8_INVALID, 1}, {"\x80", UTF8_INVALID, 1},
-		{"\xe0\x80\x80", UTF8_INVALID, 1}, {"\xf0\x80\x80\x80", UTF8_INVALID, 1},
+		{"\xef\xb8\x8f", UTF8_HIDDEN, 3}, {"\xf3\xa0\x84\x80", UTF8_HIDDEN, 4},
+		{"\xef\xbf\xbf", UTF8_HIDDEN, 3}, {"\xf4\x8f\xbf\xbe", UTF8_HIDDEN, 4}, {"\xc0\x80", UTF8_INVALID, 1},
+		{"\xed\xa0\x80", UTF8_INVALID, 1}, {"\xf4\x90\x80\x80", UTF8_INVALID, 1},
+		{"\xe2\x80", UTF8_INVALID, 1}, {"\x80", UTF8_INVALID, 1}, {"\xe0\x80\x80", UTF8_INVALID, 1},
+		{"\xf0\x80\x80\x80", UTF8_INVALID, 1},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
@@ -72,11 +74,14 @@ static void test_term(void)
 {
 	_cleanup_buf_ struct buf b = {0};
 
-	wants(buf_add_term, NASTY, "a\\xe2\\x80\\xae\\xe2\\x80\\x8b\\xf3\\xa0\\x81\\x81\\xe2\\x80\\xa8\\xc2\\x9b\\xff\\x1b[2J\\x7f\\xef\\xbb\\xbf"
-	      "b", "terminal: nothing that drives it or hides");
+	wants(buf_add_term, NASTY,
+	      "a\\xe2\\x80\\xae\\xe2\\x80\\x8b"
+	      "\\xf3\\xa0\\x81\\x81\\xe2\\x80\\xa8\\xc2\\x9b\\xff\\x1b[2J\\x7f\\xef\\xbb\\xbf" "b",
+	      "terminal: nothing that drives it or hides");
 	wants(buf_add_term, "one\ntwo\tJos\xc3\xa9", "one two Jos\xc3\xa9", "terminal: one line");
 	test_shown();
-	wants(buf_add_term_lines, "one\ntwo\t\r", "one\ntwo\t\\x0d", "terminal: lines stay, but nothing writes over them");
+	wants(buf_add_term_lines, "one\ntwo\t\r", "one\ntwo\t\\x0d",
+	      "terminal: lines stay, but nothing writes over them");
 	for (int c = 1; c < 256; c++) {
 		char s[2] = {(char)c, 0};
 
@@ -89,8 +94,9 @@ static void test_term(void)
 
 static void test_csv(void)
 {
-	static const char *const formulas[] = {"=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\n=1", "-", "=cmd|' /C calc'!A0",
-					       "\xef\xbb\xbf=1", ZWSP RLO "@x", "\xef\xbc\x9d" "1"};
+	static const char *const formulas[] = {"=1+1", "+cmd", "-2+3", "@SUM(A1)", "\tx", "\n=1", "-",
+					       "=cmd|' /C calc'!A0", "\xef\xbb\xbf=1", ZWSP RLO "@x",
+					       "\xef\xbc\x9d" "1"};
 	static const char *const numbers[] = {"-3.5", "+1e-5", "0", "17", "-0"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(formulas); i++) {
@@ -102,18 +108,21 @@ static void test_csv(void)
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		wants(buf_add_csv, numbers[i], numbers[i], "a number stays one");
 	wants(buf_add_csv, "x;=cmd|' /C calc'!A0", "\"x;'=cmd|' /C calc'!A0\"", "nor one for who separates by ;");
-	wants(buf_add_csv, "x\t" ZWSP "@SUM(A1);+1;-2;-x\n=1,2", "\"x\t'" ZWSP "@SUM(A1);+1;-2;'-x\n'=1,2\"", "or tab, or breaks at our newline");
+	wants(buf_add_csv, "x\t" ZWSP "@SUM(A1);+1;-2;-x\n=1,2", "\"x\t'" ZWSP "@SUM(A1);+1;-2;'-x\n'=1,2\"",
+	      "or tab, or breaks at our newline");
 	wants(buf_add_csv, "a,\"b\"", "\"a,\"\"b\"\"\"", "quotes");
-	wants(buf_add_csv, "a\r\n" "b\x1b" CSI8 BAD, "\"a\\x0d\nb\\x1b\\xc2\\x9b\\xff\"", "control characters and bad bytes");
+	wants(buf_add_csv, "a\r\n" "b\x1b" CSI8 BAD, "\"a\\x0d\nb\\x1b\\xc2\\x9b\\xff\"",
+	      "control characters and bad bytes");
 	wants(buf_add_csv, "a" RLO "\xc3\xa9", "a" RLO "\xc3\xa9", "other text is exact");
 }
 
 static void test_html_shell(void)
 {
-	static const char *const texts[] = {"", "plain", "it's", "$(id) `id` \\ \"", NASTY, "\x1b", "-n", "a\nb\n", "\r\n" BAD BAD, "'\x01'"};
+	static const char *const texts[] = {"", "plain", "it's", "$(id) `id` \\ \"", NASTY, "\x1b", "-n", "a\nb\n",
+					    "\r\n" BAD BAD, "'\x01'"};
 
-	wants(buf_add_html, "<a href=\"x\">&'" RLO "\x01" BAD "\n", "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\n",
-	      "HTML");
+	wants(buf_add_html, "<a href=\"x\">&'" RLO "\x01" BAD "\n",
+	      "&lt;a href=&quot;x&quot;&gt;&amp;&#39;\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\n", "HTML");
 	wants(buf_add_shell, "Jos\xc3\xa9's", "'Jos\xc3\xa9'\\''s'", "shell: whole characters");
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++) {
 		_cleanup_buf_ struct buf cmd = {0}, out = {0}, seen = {0};
@@ -132,9 +141,10 @@ static void test_html_shell(void)
 
 static void test_git(void)
 {
-	static const char *const bad[] = {"", "a..b", "a b", "a:b", "a^", "a~1", "*", "a?", "[", "a\\b", "/a", "a/", "a//b", ".a", "a/.b", "a.lock",
-					  "a.lock/b", "a.", "@{", "a\n", "a\x7f"};
-	_cleanup_free_ char *option = git_branch_ref("--upload-pack=touch${IFS}x"), *ref = git_branch_ref("refs/heads/a");
+	static const char *const bad[] = {"", "a..b", "a b", "a:b", "a^", "a~1", "*", "a?", "[", "a\\b", "/a", "a/",
+					  "a//b", ".a", "a/.b", "a.lock", "a.lock/b", "a.", "@{", "a\n", "a\x7f"};
+	_cleanup_free_ char *option = git_branch_ref("--upload-pack=touch${IFS}x"),
+			    *ref = git_branch_ref("refs/heads/a");
 
 	is_str(option, "refs/heads/--upload-pack=touch${IFS}x", "a branch that looks like an option is a full ref");
 	is_str(ref, "refs/heads/refs/heads/a", "whatever it is called");
@@ -192,8 +202,8 @@ static void test_urls(void)
 		is_str(shown, c[i].shown, "shown: %s", c[i].shown);
 		is_int(url_has_secret(c[i].url), c[i].secret, "holds a secret: %d", c[i].secret);
 	}
-	wants(buf_add_term, "fatal: 'https://me:pw@example.org/x/' and http://t@b.example.org", "fatal: 'https://example.org/x/' and "
-	      "http://b.example.org", "URLs within a text");
+	wants(buf_add_term, "fatal: 'https://me:pw@example.org/x/' and http://t@b.example.org",
+	      "fatal: 'https://example.org/x/' and http://b.example.org", "URLs within a text");
 	wants(buf_add_csv, "https://me:pw@example.org", "https://example.org", "and in CSV");
 	wants(buf_add_html, "https://me:pw@example.org", "https://example.org", "and in HTML");
 }
@@ -208,14 +218,17 @@ static void test_json(void)
 	json_object_object_add(o, "none", json_text(NULL));
 	json_object_object_add(o, "key" BAD CSI8, json_text("https://me:pw@example.org/"));
 	buf_add_json(&b, o, true);
-	ok(utf8_valid(b.s) && !strpbrk(b.s, "\x1b\x7f") && !strstr(b.s, RLO) && !strstr(b.s, CSI8) && !strstr(b.s, LS), "valid, and safe to look at");
+	ok(utf8_valid(b.s) && !strpbrk(b.s, "\x1b\x7f") && !strstr(b.s, RLO) && !strstr(b.s, CSI8) && !strstr(b.s, LS),
+	   "valid, and safe to look at");
 	ok(!strstr(b.s, "pw@"), "no password");
 	ok(strstr(b.s, "\"none\": null") || strstr(b.s, "\"none\":null"), "NULL is null");
 	back = json_tokener_parse(b.s);
 	ok(back && json_object_object_get_ex(back, "text", &v) &&
-	   streq(json_object_get_string(v), "a" RLO ZWSP TAG LS CSI8 "\xef\xbf\xbd\x1b[2J\x7f\xef\xbb\xbf" "b"), "the text comes back");
+	   streq(json_object_get_string(v), "a" RLO ZWSP TAG LS CSI8 "\xef\xbf\xbd\x1b[2J\x7f\xef\xbb\xbf" "b"),
+	   "the text comes back");
 	line = json_line(o);
-	ok(utf8_valid(line) && strstr(line, "me:pw@") && !strchr(line, '\n'), "for the database: valid, exact, one line");
+	ok(utf8_valid(line) && strstr(line, "me:pw@") && !strchr(line, '\n'),
+	   "for the database: valid, exact, one line");
 	json_object_put(back);
 	json_object_put(o);
 }
@@ -293,12 +306,14 @@ static void test_private(void)
 static void test_hosts(void)
 {
 	static const struct { const char *url, *host; } c[] = {
-		{"https://git.example.org/net.git", "git.example.org"}, {"HTTPS://GIT.Example.org.:8443/a", "git.example.org"},
-		{"git://127.0.0.1:9418/x", "127.0.0.1"}, {"ssh://me@git.example.org:22/x", "git.example.org"},
+		{"https://git.example.org/net.git", "git.example.org"},
+		{"HTTPS://GIT.Example.org.:8443/a", "git.example.org"}, {"git://127.0.0.1:9418/x", "127.0.0.1"},
+		{"ssh://me@git.example.org:22/x", "git.example.org"},
 		{"git@git.example.org:a/b@c.git", "git.example.org"}, {"git.example.org:x", "git.example.org"},
 		{"ssh://[2001:db8::1]:22/x", "[2001:db8::1]"}, {"me@[2001:db8::1]:x", "[2001:db8::1]"},
 		{"https://a:b@git.example.org?x", "git.example.org"}, {"http://git.example.org#@x", "git.example.org"},
-		{"/srv/git/A.git", "/srv/git/A.git"}, {"./a:b", "./a:b"}, {"file:///srv/git/A.git", "/srv/git/A.git"}, {"", ""}};
+		{"/srv/git/A.git", "/srv/git/A.git"}, {"./a:b", "./a:b"}, {"file:///srv/git/A.git", "/srv/git/A.git"},
+		{"", ""}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		_cleanup_free_ char *host = url_host(c[i].url);

@@ -139,10 +139,12 @@ static void test_line(void)
 
 static void test_patch(void)
 {
-	static const char mail[] = "From x Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\nDate: Mon, 1 Jan 2024 00:00:00 +0000\n"
-				   "Subject: [PATCH] two\n\ntext\n---\ndiff --git a/f.c b/f.c\n--- a/f.c\n+++ b/f.c\n@@ -3 +3 @@\n"
+	static const char mail[] = "From x Mon Sep 17 00:00:00 2001\nFrom: A <a@example.org>\n"
+				   "Date: Mon, 1 Jan 2024 00:00:00 +0000\nSubject: [PATCH] two\n\ntext\n---\n"
+				   "diff --git a/f.c b/f.c\n--- a/f.c\n+++ b/f.c\n@@ -3 +3 @@\n"
 				   "-\treturn 1;\n+\treturn 2;\n";
-	static const char *const bases[] = {"refs/heads/nested", "refs/heads/broad", "refs/heads/wide", "refs/heads/deep"};
+	static const char *const bases[] = {"refs/heads/nested", "refs/heads/broad", "refs/heads/wide",
+					    "refs/heads/deep"};
 	_cleanup_free_ char *path = xasprintf("%s/one.patch", top);
 	struct patches s = {0};
 
@@ -164,8 +166,9 @@ static void test_patch(void)
 /* All of it from a remote, and what git itself does with it. */
 static void test_fetch(void)
 {
-	_cleanup_free_ char *mirror = xasprintf("%s/mirror.git", top), *oid = id("refs/heads/head"), *nested = id("refs/heads/nested"), *got = NULL,
-			    *message = id("refs/heads/message"), *parents = id("refs/heads/parents"), *name = id("refs/heads/name");
+	_cleanup_free_ char *mirror = xasprintf("%s/mirror.git", top), *oid = id("refs/heads/head"),
+			    *nested = id("refs/heads/nested"), *message = id("refs/heads/message"),
+			    *parents = id("refs/heads/parents"), *name = id("refs/heads/name"), *got = NULL;
 	struct tree_ref ref[] = {{(char *)"head", oid}, {(char *)"nested", nested}, {(char *)"message", message},
 				 {(char *)"parents", parents}, {(char *)"name", name}};
 	const struct tree_refs heads = {ref, ARRAY_SIZE(ref), ARRAY_SIZE(ref)};
@@ -196,8 +199,8 @@ static void test_git(void)
 	int r;
 
 	start();
-	r = git_exec(&(struct git_spec){.git_dir = repo, .args = ARGV("read-tree", oid), .env_add = ARGV(index), .timeout_s = 8,
-					.memory = 256u << 20}, &res);
+	r = git_exec(&(struct git_spec){.git_dir = repo, .args = ARGV("read-tree", oid), .env_add = ARGV(index),
+					.timeout_s = 8, .memory = 256u << 20}, &res);
 	held(r, r == -ETIMEDOUT || git_status(&res) == -EFBIG, "git read-tree", "nested folders");
 	ok(res.max_rss_kb < 400 << 10, "it took %ld KiB", res.max_rss_kb);
 }
@@ -212,8 +215,8 @@ static long peak_kb(void)
 
 int main(void)
 {
-	static const char *const folders[] = {"refs/heads/nested", "refs/heads/broad", "refs/heads/wide", "refs/heads/deep",
-					      "refs/heads/name"};
+	static const char *const folders[] = {"refs/heads/nested", "refs/heads/broad", "refs/heads/wide",
+					      "refs/heads/deep", "refs/heads/name"};
 	static const char *const commits[] = {"refs/heads/message", "refs/heads/parents", "refs/heads/ident"};
 	char tmp[] = "/tmp/kperfbot-limits-XXXXXX";
 

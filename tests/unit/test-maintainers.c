@@ -6,6 +6,8 @@
 
 #include <sys/resource.h>
 
+#define LONG_PATH "net/core/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.c"
+
 static bool has(const struct maintainers *m, const char *address)
 {
 	for (size_t i = 0; i < m->n; i++)
@@ -15,6 +17,11 @@ static bool has(const struct maintainers *m, const char *address)
 }
 
 /* The pattern in one section, an honest section behind it. */
+static void two_sections(struct buf *b, const char *key, const char *pattern)
+{
+	buf_addf(b, "FIRST\nM:\tA <a@example.org>\n%s:\t%s\n\nSECOND\nM:\tB <b@example.org>\nF:\tnet/\n", key, pattern);
+}
+
 static void one(const char *key, const char *pattern, bool wanted, bool left_out)
 {
 	_cleanup_(maintainers_release) struct maintainers m = {0};
@@ -22,10 +29,11 @@ static void one(const char *key, const char *pattern, bool wanted, bool left_out
 	_cleanup_buf_ struct buf b = {0}, changed = {0};
 	usec_t start = mono_usec();
 
-	buf_addf(&b, "FIRST\nM:\tA <a@example.org>\n%s:\t%s\n\nSECOND\nM:\tB <b@example.org>\nF:\tnet/\n", key, pattern);
-	strv_add(&paths, "net/core/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.c");
+	two_sections(&b, key, pattern);
+	strv_add(&paths, LONG_PATH);
 	for (int i = 0; i < 2000; i++)
-		buf_adds(&changed, "int aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa(struct page *x);\n");
+		buf_adds(&changed, "int aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa"
+				   "(struct page *x);\n");
 	for (int i = 0; i < 1 << 20; i++)
 		buf_addc(&changed, 'a');
 	is_int(maintainers_match(b.s, b.len, &paths, changed.s, &m), 0, "%s: %.40s", key, pattern);
@@ -38,11 +46,12 @@ static void one(const char *key, const char *pattern, bool wanted, bool left_out
 static void test_patterns(void)
 {
 	static const char *const keys[] = {"N", "K"};
-	static const char *const bad[] = {"((a+)+)+$x", "(a*)*b", "(a|a)*c$z", "(?:a?){100}a{100}!", "(.*)*(.*)*(.*)*q!", "(?R)*", "((a", "[z-",
-					  "(a(?1)?)!", "(((a{1,500}){1,500}){1,500})!", "(?<=a+)b", "(*LIMIT_MATCH=999999999)(a+)+!",
-					  "\\C", "(?{ die })", "(?C1)a", "(a|aa|aaa|aaaa)+!",
-					  "(((((((((((((((((((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)"
-					  "+)+)+)+)+)+)+)+)+)+)+)+)+)+)!"};
+	static const char *const bad[] = {
+		"((a+)+)+$x", "(a*)*b", "(a|a)*c$z", "(?:a?){100}a{100}!", "(.*)*(.*)*(.*)*q!", "(?R)*", "((a", "[z-",
+		"(a(?1)?)!", "(((a{1,500}){1,500}){1,500})!", "(?<=a+)b", "(*LIMIT_MATCH=999999999)(a+)+!", "\\C",
+		"(?{ die })", "(?C1)a", "(a|aa|aaa|aaaa)+!",
+		"(((((((((((((((((((((((((((((((((((((((((a+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)+)"
+		"+)+)+)+)+)+)+)+)+)+)+)+)+)+)!"};
 	_cleanup_buf_ struct buf deep = {0};
 
 	for (size_t k = 0; k < 2; k++) {
@@ -59,11 +68,11 @@ static void test_patterns(void)
 			_cleanup_buf_ struct buf b = {0};
 			usec_t start = mono_usec();
 
-			strv_add(&paths, "net/core/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa.c");
-			buf_addf(&b, "FIRST\nM:\tA <a@example.org>\n%s:\t%s\n\nSECOND\nM:\tB <b@example.org>\nF:\tnet/\n", keys[k], bad[i]);
+			strv_add(&paths, LONG_PATH);
+			two_sections(&b, keys[k], bad[i]);
 			maintainers_match(b.s, b.len, &paths, paths.v[0], &m);
-			ok(has(&m, "b@example.org") && mono_usec() - start < 5 * USEC_PER_SEC, "%s: %s: the others are found", keys[k],
-			   bad[i]);
+			ok(has(&m, "b@example.org") && mono_usec() - start < 5 * USEC_PER_SEC,
+			   "%s: %s: the others are found", keys[k], bad[i]);
 			printf("# %s\n", m.left_out ? m.left_out : "nobody is left out");
 		}
 	one("K", "((a+)+)+$x", false, true);

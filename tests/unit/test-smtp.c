@@ -183,7 +183,8 @@ static void test_busy(struct store *s, int64_t cmp)
 	db_report_release(&rep);
 	id = put_report(s, cmp, 22, one);
 	store_report_by_case(s, id, &rep);
-	d = (struct db_delivery){.report = rep.id, .way = (char *)"smtp", .recipient = (char *)"ann@example.org", .attempts = 29};
+	d = (struct db_delivery){.report = rep.id, .way = (char *)"smtp", .recipient = (char *)"ann@example.org",
+				 .attempts = 29};
 	delivery_set(s, &d, "waiting", "x");
 	is_int(report_deliver(s, id, "smtp", &cfg), -ECONNREFUSED, "no server, the last time: %s", err_msg());
 	is_state(s, id, "failed: the mail server did not take the report now: ");
@@ -233,7 +234,8 @@ static const char three[] =
 /* One is put off, one refused, one accepted: each has its own fate. */
 static void test_grey(struct store *s, int64_t cmp)
 {
-	static const char header[] = "\\r\\nTo: Ann <ann@example.org>\\r\\nCc: grey@example.org, gone@example.org\\r\\n";
+	static const char header[] = "\\r\\nTo: Ann <ann@example.org>"
+				     "\\r\\nCc: grey@example.org, gone@example.org\\r\\n";
 	_cleanup_buf_ struct buf log = {0};
 	int64_t id = put_report(s, cmp, 60, three);
 	struct report_standing st;
@@ -241,9 +243,11 @@ static void test_grey(struct store *s, int64_t cmp)
 
 	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "%s", err_msg());
 	is_int(mails(&log), 1, "one mail");
-	ok(strstr(buf_str(&log), "\"to\": [\"ann@example.org\"], ") && strstr(buf_str(&log), header), "to who was accepted, naming all");
+	ok(strstr(buf_str(&log), "\"to\": [\"ann@example.org\"], ") && strstr(buf_str(&log), header),
+	   "to who was accepted, naming all");
 	is_state(s, id, "sent: 250 2.0.0 queued as 42");
-	is_state_of(s, id, "grey@example.org", "waiting: the mail server did not take the report now: 450 4.2.0 greylisted");
+	is_state_of(s, id, "grey@example.org",
+		    "waiting: the mail server did not take the report now: 450 4.2.0 greylisted");
 	is_state_of(s, id, "gone@example.org", "failed: the server refused it: 550 5.1.1");
 	is_int(report_standing(s, id, "smtp", &st), 0, "the standing");
 	ok(st.n == 3 && st.sent == 1 && st.waiting == 1 && st.failed == 1 && st.next_try > now_usec(), "one of each");
@@ -257,7 +261,8 @@ static void test_grey(struct store *s, int64_t cmp)
 	is_int(report_deliver(s, id, "smtp", &cfg), 0, "taken at last");
 	is_int(mails(&log), 1, "one mail");
 	ok(strstr(buf_str(&log), "\"to\": [\"grey@example.org\"], ") && strstr(buf_str(&log), header) &&
-	   strstr(buf_str(&log), "Message-ID: <report-60@robot.example.org>"), "to the one who waited, alone; all else as before");
+	   strstr(buf_str(&log), "Message-ID: <report-60@robot.example.org>"),
+	   "to the one who waited, alone; all else as before");
 	is_int(report_deliver(s, id, "smtp", &cfg), 0, "nothing is left to do");
 	is_int(mails(&log), 1, "and nothing is sent");
 	stop(pid);
@@ -279,7 +284,8 @@ static void test_several_die(struct store *s, int64_t cmp)
 	pid = serve("ok", false);
 	time_passes(s, id);
 	is_int(report_deliver(s, id, "smtp", &cfg), 0, "the next one takes it");
-	ok(mails(&log) == 1 && strstr(buf_str(&log), "\"to\": [\"ann@example.org\", \"grey@example.org\"], "), "for both in one mail");
+	ok(mails(&log) == 1 && strstr(buf_str(&log), "\"to\": [\"ann@example.org\", \"grey@example.org\"], "),
+	   "for both in one mail");
 	stop(pid);
 	pid = serve("grey-dies-late", false);
 	is_int(report_deliver(s, late, "smtp", &cfg), -EAGAIN, "%s", err_msg());
@@ -311,7 +317,8 @@ static void test_several_killed(struct store *s, int64_t cmp)
 	delivery_set(s, &d, "sending", "connecting");
 	pid = serve("ok", false);
 	is_int(report_deliver(s, id, "smtp", &cfg), -EALREADY, "%s", err_msg());
-	ok(mails(&log) == 1 && strstr(buf_str(&log), "\"to\": [\"grey@example.org\"], "), "who had no text gets it, the other does not");
+	ok(mails(&log) == 1 && strstr(buf_str(&log), "\"to\": [\"grey@example.org\"], "),
+	   "who had no text gets it, the other does not");
 	is_state(s, id, "unknown: the robot was killed after the text was sent");
 	stop(pid);
 	free(d.state);
@@ -363,7 +370,8 @@ static void test_kill(struct store *s, int64_t cmp)
 				n[p] += strstr(l, people[p]) != NULL;
 		twice += n[0] > 1 || n[1] > 1;
 	}
-	is_int(twice, 0, "%d of 40 deliveries killed, %d of them at the one moment that nobody knows about: no mail twice", killed, unknown);
+	is_int(twice, 0, "of 40 deliveries %d killed, %d when nobody can know whether it was taken: no mail twice",
+	       killed, unknown);
 	ok(killed > 2, "some were killed");
 	stop(server);
 }
@@ -376,8 +384,9 @@ static void test_limit(struct store *s, int64_t cmp, const char *mode, int n, in
 	pid_t pid = serve(mode, false);
 
 	for (int i = 0; i < people; i++)
-		buf_addf(&json, "%s{\"address\": \"p%d@example.org\", \"name\": \"\", \"header\": \"%s\", \"reason\": \"x\"}", i ? "," : "[", i,
-			 i ? "Cc" : "To");
+		buf_addf(&json, "%s{\"address\": \"p%d@example.org\", \"name\": \"\", "
+			 "\"header\": \"%s\", \"reason\": \"x\"}",
+			 i ? "," : "[", i, i ? "Cc" : "To");
 	buf_addc(&json, ']');
 	id = put_report(s, cmp, n, json.s);
 	is_int(report_deliver(s, id, "smtp", &cfg), 0, "%s, %d recipients", mode, people);
@@ -463,7 +472,8 @@ static void test_tls(struct store *s, int64_t cmp)
 	is_int(mails(&log), 1, "one mail");
 	ok(strstr(buf_str(&log), "\"tls\": true, \"login\": true") != NULL, "encrypted, logged in");
 	getrlimit(RLIMIT_CORE, &core);
-	ok(!prctl(PR_GET_DUMPABLE) && !core.rlim_cur && !core.rlim_max, "who has the password leaves no core and is nobody's to trace");
+	ok(!prctl(PR_GET_DUMPABLE) && !core.rlim_cur && !core.rlim_max,
+	   "who has the password leaves no core and is nobody's to trace");
 	prctl(PR_SET_DUMPABLE, 1); /* leaks are looked for at the end */
 	stop(pid);
 	pid = serve("ok", false);

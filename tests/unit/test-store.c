@@ -470,14 +470,16 @@ static void test_tasks(void)
 static int64_t a_question(struct store *s, const char *tree)
 {
 	struct db_tree t = {.name = (char *)tree, .url = (char *)"git://example.org/x", .enabled = true};
-	struct db_comparison c = {.machine = 1, .base = (char *)oid(1), .head = (char *)oid(2), .kconfig = (char *)"vm-min",
+	struct db_comparison c = {.machine = 1, .base = (char *)oid(1), .head = (char *)oid(2),
+				  .kconfig = (char *)"vm-min",
 				  .job = (char *)"0123456789abcdef"};
 	int64_t id = -1;
 
 	return store_tree_put(s, &t, &c.tree) < 0 || store_comparison_put(s, &c, &id) < 0 ? -1 : id;
 }
 
-static int64_t add_for(struct store *s, int64_t comparison, const char *resource, const char *key, int64_t prio, const int64_t *needs)
+static int64_t add_for(struct store *s, int64_t comparison, const char *resource, const char *key, int64_t prio,
+		       const int64_t *needs)
 {
 	struct db_task t = {.kind = (char *)"run", .key = (char *)key, .resource = (char *)resource, .priority = prio,
 			    .comparison = comparison};
@@ -546,11 +548,13 @@ static void test_many_tasks(void)
 	meek = a_question(s, "meek");
 	need = add_for(s, loud, "build", "need", 0, NULL);
 	db_exec(s,
-		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) INSERT INTO task (kind, key, payload, "
-		"state, resource, priority, comparison, tree, created) SELECT 'run', 'k' || i, '{}', iif(i % 4, 'done', 'ready'), "
+		"WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 100000) "
+		"INSERT INTO task (kind, key, payload, state, resource, priority, comparison, tree, created) "
+		"SELECT 'run', 'k' || i, '{}', iif(i % 4, 'done', 'ready'), "
 		"iif(i % 8, 'machine:vm1', 'build'), 200, ?1, (SELECT tree FROM comparison WHERE id = ?1), 1 FROM n",
 		INT(loud));
-	db_exec(s, "INSERT INTO task_dep SELECT id, ? FROM task WHERE state = 'ready' AND resource <> 'build'", INT(need));
+	db_exec(s, "INSERT INTO task_dep SELECT id, ? FROM task WHERE state = 'ready' AND resource <> 'build'",
+		INT(need));
 	is_int(count(s, "task"), 100001, "many tasks");
 	for (int i = 0; i < 20; i++) {
 		_cleanup_free_ char *key = xasprintf("meek%d", i);
@@ -562,7 +566,8 @@ static void test_many_tasks(void)
 		claimed(s, i % 2 ? "build" : "machine:vm1", "w");
 	printf("# a claim takes %.2f ms\n", (mono_usec() - begin) / 20e3);
 	ok(mono_usec() - begin < 5 * USEC_PER_SEC, "20 claims in time");
-	is_int(count(s, "task WHERE state = 'running' AND key LIKE 'meek%'"), 15, "of which all machines' and half of the builds' are the meek's");
+	is_int(count(s, "task WHERE state = 'running' AND key LIKE 'meek%'"), 15,
+	       "of which all machines' and half of the builds' are the meek's");
 }
 
 /* Four processes claim 200 tasks: each task is claimed once. */
@@ -687,15 +692,19 @@ static const char old_rows[] =
 	"INSERT INTO machine (id, name, driver, tbox_group) VALUES (1, 'm', 'local', 'local');"
 	"INSERT INTO job VALUES ('j', 'j', 'p', '{}', '{}', 'true');"
 	"INSERT INTO metric (id, name) VALUES (1, 'm.0000');"
-	"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created) VALUES (1, 1, 'main', 'a', 'b', 'k', 'j', 1, 1),"
+	"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created)"
+	" VALUES (1, 1, 'main', 'a', 'b', 'k', 'j', 1, 1),"
 	" (2, 1, '', 'a', 'c', 'k', 'j', 1, 1);"
-	"INSERT INTO \"case\" (id, comparison, metric, state, confidence, opened, changed) VALUES (7, 1, 1, 'found', 0.9, 1, 2),"
+	"INSERT INTO \"case\" (id, comparison, metric, state, confidence, opened, changed)"
+	" VALUES (7, 1, 1, 'found', 0.9, 1, 2),"
 	" (8, 2, 1, 'found', 0.9, 1, 2);"
-	"INSERT INTO task (id, kind, key, payload, resource, comparison, created) VALUES (1, 'run', 'a', '{}', 'build', 1, 1),"
+	"INSERT INTO task (id, kind, key, payload, resource, comparison, created)"
+	" VALUES (1, 'run', 'a', '{}', 'build', 1, 1),"
 	" (2, 'run', 'b', '{}', 'build', NULL, 1);"
 	"INSERT INTO report VALUES (3, 7, '<1@x>', 's', '[{\"address\": \"Ann@example.org\", \"allowed\": true},"
 	" {\"address\": \"bob@example.org\", \"allowed\": false}]', 'text', 5);"
-	"INSERT INTO delivery VALUES (3, 'mbox', 'sending', 'offset 12', 0, NULL, 5), (3, 'smtp', 'sent', '250 ok', 2, NULL, 6);"
+	"INSERT INTO delivery VALUES (3, 'mbox', 'sending', 'offset 12', 0, NULL, 5),"
+	" (3, 'smtp', 'sent', '250 ok', 2, NULL, 6);"
 	"PRAGMA user_version = 1; PRAGMA application_id = 1263551046";
 
 /* A database of the first format: who asked is told by the branch, who got the mail by the allow-list of that day. */
@@ -710,7 +719,8 @@ static void test_format_1(void)
 
 	is_int(fs_read("tests/fixtures/db/schema-1.sql", 0, &sql), 0, "the old schema");
 	sqlite3_open(path, &db);
-	ok(sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK && sqlite3_exec(db, old_rows, NULL, NULL, NULL) == SQLITE_OK,
+	ok(sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK &&
+	   sqlite3_exec(db, old_rows, NULL, NULL, NULL) == SQLITE_OK,
 	   "an old file: %s", sqlite3_errmsg(db));
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
@@ -728,7 +738,8 @@ static void test_format_1(void)
 	ok(streq(d.state, "sent") && d.attempts == 2, "has it");
 	db_delivery_release(&d);
 	is_int(store_delivery_get(s, 3, "smtp", "bob@example.org", &d), -ENOENT, "who was not has not");
-	c = (struct db_case){.id = 8, .comparison = 2, .metric = (char *)"m.0000", .state = (char *)"unmailed", .confidence = 0.9};
+	c = (struct db_case){.id = 8, .comparison = 2, .metric = (char *)"m.0000", .state = (char *)"unmailed",
+			     .confidence = 0.9};
 	is_int(store_case_put(s, &c, NULL), 0, "a new state");
 }
 
@@ -739,11 +750,13 @@ static void test_asked(void)
 	int64_t build = basics(s), q, id = 0, part = 0;
 	struct db_run run = a_run(build);
 	struct metric_set m = {0};
-	struct db_comparison c = {.tree = 1, .machine = 1, .base = (char *)oid(1), .head = (char *)oid(2), .kconfig = (char *)"vm-min",
+	struct db_comparison c = {.tree = 1, .machine = 1, .base = (char *)oid(1), .head = (char *)oid(2),
+				  .kconfig = (char *)"vm-min",
 				  .job = (char *)"0123456789abcdef"};
 	struct db_case k = {.metric = (char *)"m.0000", .state = (char *)"found", .confidence = 0.99}, got = {0};
 	static const struct { const char *asks, *is; } turns[] = {
-		{NULL, "hand"}, {"hand-mail", "hand-mail"}, {"hand", "hand-mail"}, {"daemon", "hand-mail"}, {"hand", "hand-mail"}};
+		{NULL, "hand"}, {"hand-mail", "hand-mail"}, {"hand", "hand-mail"}, {"daemon", "hand-mail"},
+		{"hand", "hand-mail"}};
 
 	fill(&m, 2, 1);
 	store_run_put(s, &run, &m, NULL);
@@ -753,7 +766,8 @@ static void test_asked(void)
 	is_int(store_case_put(s, &k, &id), 0, "a case");
 	for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
 		c.asked = (char *)turns[i].asks;
-		is_int(store_comparison_put(s, &c, &q), 0, "asked by %s", turns[i].asks ? turns[i].asks : "nobody said whom");
+		is_int(store_comparison_put(s, &c, &q), 0, "asked by %s",
+		       turns[i].asks ? turns[i].asks : "nobody said whom");
 		store_case_by_id(s, id, &got);
 		ok(streq(got.asked, turns[i].is), "its case: %s", turns[i].is);
 		db_case_release(&got);

@@ -95,7 +95,8 @@ static void test_urls(void)
 	struct tree_refs r = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
-		is_int(tree_remote_heads(bad[i], NULL, NULL, 5, &r), -EINVAL, "refuses '%s'", i == 9 ? "a newline" : bad[i]);
+		is_int(tree_remote_heads(bad[i], NULL, NULL, 5, &r), -EINVAL, "refuses '%s'",
+		       i == 9 ? "a newline" : bad[i]);
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++)
 		is_int(tree_url_check(good[i]), 0, "takes '%s'", good[i]);
 }
@@ -114,15 +115,18 @@ static void resolves(const char *rev, const char *wanted, int error)
 static void test_names(void)
 {
 	_cleanup_free_ char *old = sh("git checkout -q main; git commit -q --allow-empty -m old; git rev-parse HEAD"),
-			    *new = sh("git commit -q --allow-empty -m new; git rev-parse HEAD"), *short_id = xstrndup(new, 12), *rev = NULL;
+			    *new = sh("git commit -q --allow-empty -m new; git rev-parse HEAD"),
+			    *short_id = xstrndup(new, 12), *rev = NULL;
 	struct tree_refs r = {0};
 
-	free(sh("git tag %s %s; git tag %s %s; git tag v1 %s; git tag -a -m note v2 %s; git tag main %s; git update-ref refs/heads/refs/heads/main %s; git tag same main",
+	free(sh("git tag %s %s; git tag %s %s; git tag v1 %s; git tag -a -m note v2 %s; git tag main %s; "
+		"git update-ref refs/heads/refs/heads/main %s; git tag same main",
 		short_id, old, new, old, old, old, old, old));
 	is_int(fetch_all(&r), 0, "fetches tags that are named like commits");
 	tree_refs_release(&r);
 	rev = sh("git --git-dir=%s for-each-ref --format='%%(refname)' refs/tags | xargs", mirror);
-	ok(strstr(rev, "refs/tags/v1") && strstr(rev, "refs/tags/v2") && !strstr(rev, short_id), "keeps others: %s", rev);
+	ok(strstr(rev, "refs/tags/v1") && strstr(rev, "refs/tags/v2") && !strstr(rev, short_id), "keeps others: %s",
+	   rev);
 	resolves(new, new, 0);
 	resolves(short_id, new, 0);
 	resolves("v1", old, 0);
@@ -135,14 +139,15 @@ static void test_names(void)
 	ok(strstr(err_msg(), old) && strstr(err_msg(), new), "names both: %s", err_msg());
 	resolves("main~1", NULL, -ENOTUNIQ);
 	resolves("ffffffffffffffffffffffffffffffffffffffff", NULL, -ENOENT);
-	free(sh("git --git-dir=%s update-ref refs/tags/%s %s; git --git-dir=%s update-ref refs/heads/%s %s", mirror, new, old, mirror, short_id,
-		old));
+	free(sh("git --git-dir=%s update-ref refs/tags/%s %s; git --git-dir=%s update-ref refs/heads/%s %s", mirror,
+		new, old, mirror, short_id, old));
 	resolves(new, new, 0);
 	resolves(short_id, NULL, -ENOTUNIQ);
 	free(sh("git --git-dir=%s update-ref refs/heads/%s %s", mirror, short_id, new));
 	resolves(short_id, new, 0);
-	free(sh("git tag -d main; git update-ref -d refs/heads/refs/heads/main; git --git-dir=%s update-ref -d refs/tags/main; "
-		"git --git-dir=%s update-ref -d refs/heads/%s", mirror, mirror, short_id));
+	free(sh("git tag -d main; git update-ref -d refs/heads/refs/heads/main; "
+		"git --git-dir=%s update-ref -d refs/tags/main; git --git-dir=%s update-ref -d refs/heads/%s",
+		mirror, mirror, short_id));
 }
 
 static void test_fetch(void)
