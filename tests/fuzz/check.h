@@ -14,17 +14,17 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
-/* A folder in memory of this process' own; removed by fuzz_folder_drop(), which atexit() may call. */
 static char fuzz_folder_path[64];
 
 static inline void fuzz_folder_drop(void) { fs_rm_rf(fuzz_folder_path); }
 
+/* A folder of this process' own, in memory where there is /dev/shm; it goes away at the end. */
 static inline const char *fuzz_folder(void)
 {
 	if (!fuzz_folder_path[0]) {
-		snprintf(fuzz_folder_path, sizeof(fuzz_folder_path), "%s/kpb-fuzz-%d", fs_is_dir("/dev/shm") ? "/dev/shm" : "/tmp",
-			 getpid());
-		FUZZ_CHECK(fs_mkdir_p(fuzz_folder_path) == 0);
+		snprintf(fuzz_folder_path, sizeof(fuzz_folder_path), "%s/kpb-fuzz-XXXXXX",
+			 fs_is_dir("/dev/shm") ? "/dev/shm" : "/tmp");
+		FUZZ_CHECK(mkdtemp(fuzz_folder_path));
 		atexit(fuzz_folder_drop);
 	}
 	return fuzz_folder_path;

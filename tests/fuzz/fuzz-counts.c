@@ -4,16 +4,7 @@
  * instruction is lost, and which comes back the same from its own file's text.
  */
 #include "kernels/profile.h"
-
-#define FUZZ_CHECK(cond)                                                                                               \
-	do {                                                                                                           \
-		if (!(cond)) {                                                                                         \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);                             \
-			abort();                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/check.h"
 
 static void check_profile(const struct counts *c)
 {

@@ -3,16 +3,7 @@
  * its first 0xff byte into two files, so that both sides are reached. */
 #include "reporters/dataset.h"
 #include "reporters/report.h"
-
-#define FUZZ_CHECK(cond)                                                                                               \
-	do {                                                                                                           \
-		if (!(cond)) {                                                                                         \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);                             \
-			abort();                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/check.h"
 
 static int add(struct dataset *d, const char *name, const uint8_t *data, size_t size)
 {

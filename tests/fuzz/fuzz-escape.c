@@ -4,18 +4,9 @@
 #include "lib/csv.h"
 #include "lib/escape.h"
 #include "reporters/mail.h"
+#include "tests/fuzz/check.h"
 
 #include <json-c/json.h>
-
-#define FUZZ_CHECK(cond)                                                                                               \
-	do {                                                                                                           \
-		if (!(cond)) {                                                                                         \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);                             \
-			abort();                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 /* Plain characters and those of also. */
 static bool plain(const char *s, const char *also)

@@ -5,20 +5,10 @@
  * terminal can show, or files inside the folder and no more of them than the caps allow.
  */
 #include "kernels/result.h"
-#include "lib/fs.h"
+#include "tests/fuzz/check.h"
 
 #include <ftw.h>
 #include <sys/stat.h>
-
-#define FUZZ_CHECK(cond)                                                                                               \
-	do {                                                                                                           \
-		if (!(cond)) {                                                                                         \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);                             \
-			abort();                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static unsigned files;
 
@@ -68,19 +58,13 @@ static void wrap(const uint8_t *data, size_t size, struct buf *out)
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static char dir[64], top[] = "/dev/shm/kpb-fuzz-result-XXXXXX", top_on_disk[] = "/tmp/kpb-fuzz-result-XXXXXX";
+	_cleanup_free_ char *dir = xasprintf("%s/unpacked", fuzz_folder());
 	_cleanup_buf_ struct buf wrapped = {0};
 	struct result_end end = {0};
 	char *copy;
 	size_t n;
 	int r;
 
-	if (!dir[0]) {
-		const char *own = mkdtemp(top) ? top : mkdtemp(top_on_disk);
-
-		FUZZ_CHECK(own != NULL);
-		snprintf(dir, sizeof(dir), "%s/unpacked", own);
-	}
 	if (size && data[0] == 'T')
 		wrap(data + 1, size - 1, &wrapped);
 	else

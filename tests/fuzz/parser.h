@@ -6,16 +6,7 @@
 #ifndef KPB_TESTS_FUZZ_PARSER_H
 #define KPB_TESTS_FUZZ_PARSER_H
 #include "jobs/expand.h"
-
-#define FUZZ_CHECK(cond)                                                                                               \
-	do {                                                                                                           \
-		if (!(cond)) {                                                                                         \
-			fprintf(stderr, "%s:%d: not so: %s\n", __FILE__, __LINE__, #cond);                             \
-			abort();                                                                                       \
-		}                                                                                                      \
-	} while (0)
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+#include "tests/fuzz/check.h"
 
 /* The job is loaded once. wants_values: a program, whose success without a value would be a lie. */
 static inline int fuzz_parser(const struct program_ops *ops, const char *job, bool wants_values, const uint8_t *data,
