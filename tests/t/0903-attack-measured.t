@@ -3,7 +3,7 @@
 # tree that is trusted, and 'sandbox: none', give it all: then each report says so.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
-"$kperfbot" box check >"$dir/out" 2>&1 || skip_all "$(head -c 200 "$dir/out")"
+need_box || skip_all "$no_box"
 
 mkdir -p "$dir/tree" "$dir/etc" "$dir/srv"
 echo "the smtp password" >"$dir/srv/password"

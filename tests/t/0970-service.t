@@ -32,7 +32,7 @@ if command -v systemd-sysusers >/dev/null && systemd-sysusers --root="$dir/sys" 
 	"$dir/root/usr/local/lib/sysusers.d/kperfbot.conf" >"$dir/out" 2>&1; then
 	grep -q "Creating user 'kperfbot'" "$dir/out"; ok $? "systemd-sysusers makes the account"
 else
-	n=$((n + 1)); echo "ok $n - # SKIP systemd-sysusers cannot be tried: $(tail -n 1 "$dir/out")"
+	skip "systemd-sysusers cannot be tried: $(tail -n 1 "$dir/out")"
 fi
 
 tools/service ids root >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "service ids root is refused"
