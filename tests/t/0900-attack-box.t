@@ -26,7 +26,7 @@ pids+=($victim)
 disown $victim
 
 cat >"$dir/tree/attack.py" <<PY
-import ctypes, os, socket, sys
+import ctypes, errno, os, socket
 libc = ctypes.CDLL(None, use_errno=True)
 def tried(name, f):
     try:
@@ -36,7 +36,9 @@ def tried(name, f):
 def writable(p):
     os.close(os.open(p, os.O_WRONLY))
 def call(nr, *args):
-    if libc.syscall(nr, *args) < 0: raise OSError(ctypes.get_errno(), "")
+    # a system call that looks at its arguments is had: what keeps it away says EPERM or ENOSYS, whatever they are
+    if libc.syscall(nr, *args) < 0 and ctypes.get_errno() not in (errno.EFAULT, errno.EINVAL):
+        raise OSError(ctypes.get_errno(), "")
 for p in ("/proc/sys/kernel/core_pattern", "/proc/sysrq-trigger", "/proc/sys/kernel/modprobe",
           "/proc/sys/vm/drop_caches", "/proc/sys/user/max_user_namespaces", "/sys/kernel/uevent_helper",
           "/sys/power/state", "/dev/mem", "/dev/kmsg", "/dev/vda", "/dev/kvm", "/usr/bin/env", "/etc/passwd",

@@ -30,10 +30,10 @@ cp tests/demo/local-bench.yaml "$dir/etc/"
 } >"$dir/etc/kperfbot.yaml"
 background bash -c "exec nice '$kperfbot' --config '$dir/etc' daemon >'$dir/log' 2>&1"
 wait_for 30 sees "$first"; ok $? "the other tree is seen"
-sleep 4
+stalled() { pgrep -f "work fetch e[0-9]" | xargs -r ps -o args= -p | grep -F "$dir/"; }
+wait_for 30 stalled; ok $? "a fetch waits for the server that stalls"
 second=$(commit)
 wait_for 20 sees "$second"; ok $? "and its next commit"
 sleep 2
-is "$(pgrep -f "work fetch e[0-9]" | xargs -r ps -o args= -p | grep -cF "$dir/")" 1 \
-	"one fetch waits for the server that stalls"
+is "$(stalled | wc -l)" 1 "one is all that waits for that server"
 done_testing

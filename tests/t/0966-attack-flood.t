@@ -79,11 +79,17 @@ ok $? "one more case"
 sed -i 's/  smtp: false/  smtp: true/' "$dir/etc/kperfbot.yaml"
 echo slow >"$dir/mood"
 : >"$dir/asked"
-timeout -s KILL 4 "$kperfbot" --config "$dir/etc" report send 6 --smtp >"$dir/out" 2>&1
-is $? 137 "killed while the server says no farewell"
+"$kperfbot" --config "$dir/etc" report send 6 --smtp >"$dir/out" 2>&1 &
+sender=$!
+delivery() {
+	sqlite3 "$dir/state/kperfbot.db" \
+		"SELECT state || ': ' || detail FROM delivery WHERE recipient = 'last@example.org'"
+}
+taken() { [ "$(delivery)" = "sent: 250 queued" ]; }
+wait_for 60 taken
+kill -KILL $sender; wait $sender 2>/dev/null; is $? 137 "killed while the server says no farewell"
 is "$(grep -c text "$dir/asked")" 1 "which had taken the report"
-is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT state || ': ' || detail FROM delivery
-	WHERE recipient = 'last@example.org'")" "sent: 250 queued" "that was written down"
+taken; ok $? "that was written down"
 kp report send 6 --smtp >"$dir/out" 2>&1; ok $? "sending again"
 is "$(grep -c text "$dir/asked")" 1 "sends no second copy"
 done_testing

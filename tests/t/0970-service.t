@@ -37,6 +37,8 @@ fi
 
 tools/service ids root >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "service ids root is refused"
 tools/service >"$dir/out" 2>&1; is $? 2 "no verb: wrong use"
+tools/service run nobody >"$dir/out" 2>&1; is $? 2 "nor is one without a program any use"
+has "$dir/out" "usage: service ids USER"
 if [ ! -e /run/kperfbot-ids ]; then
 	tools/service run nobody echo works >"$dir/out" 2>&1
 	is "$(cat "$dir/out")" works "without a namespace the program runs all the same: it refuses builds by itself"
