@@ -5,6 +5,7 @@
  */
 #include "kernels/box.h"
 #include "kernels/profile.h"
+#include "lib/fs.h"
 #include "lib/proc.h"
 
 #include <fcntl.h>
@@ -155,8 +156,10 @@ static int ask(struct profile *p, const char *vmlinux, const struct spot *spot, 
 	for (size_t i = 0; i < n; i++)
 		buf_addf(&in, "0x%" PRIx64 "\n", spot[i].addr);
 	fd = mkostemp(path, O_CLOEXEC);
-	if (fd < 0 || fchmod(fd, 0644) < 0 || write(fd, buf_str(&in), in.len) != (ssize_t)in.len)
+	if (fd < 0 || fchmod(fd, 0644) < 0)
 		r = err_set(-errno, "cannot write '%s': %s", path, strerror(errno));
+	if (r == 0)
+		r = fs_append(path, in.s, in.len);
 	if (r == 0)
 		r = in_box(real, path, &out);
 	if (fd >= 0)
