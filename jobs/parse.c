@@ -102,6 +102,7 @@ int job_parse_checked(const struct job *j, const char *result_dir, const struct 
 	struct check_set checks = {0};
 	struct parse_ctx c = {.job = j, .facts = facts, .result_dir = result_dir, .out = &values, .verdict = "ok",
 			      .checks = &checks};
+	const char *const *kpi = job_kpis(j);
 	int r = run_parsers(&c);
 
 	if (r < 0 && r != -EBADMSG) {
@@ -114,8 +115,8 @@ int job_parse_checked(const struct job *j, const char *result_dir, const struct 
 		metric_set_release(&values);
 	else
 		distrust(&c);
-	if (r >= 0 && streq(c.verdict, "ok") && job_kpis(j) && *job_kpis(j) && !metric_set_get(&values, *job_kpis(j)))
-		(void)parse_fail(&c, "failed", "it has no figure of %s that can be judged", *job_kpis(j));
+	if (r >= 0 && streq(c.verdict, "ok") && kpi && *kpi && !metric_set_get(&values, *kpi))
+		(void)parse_fail(&c, "failed", "it has no figure of %s that can be judged", *kpi);
 	*ret_values = values;
 	*ret_verdict = c.verdict;
 	*ret_cause = c.cause;

@@ -266,7 +266,8 @@ static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unu
 
 		if (added && w->lines++ < LINES_MAX)
 			add_changed_line(t, (uint32_t)number);
-		w->out.cut = w->out.cut || w->lines > LINES_MAX;
+		else if (added)
+			w->out.cut = true;
 	} else {
 		changed_outside(w, line);
 	}
