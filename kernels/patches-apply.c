@@ -84,8 +84,9 @@ static char *git_words(const struct proc_result *r)
 static int git_failed(const struct proc_result *r, const char *what)
 {
 	_cleanup_free_ char *words = git_words(r);
+	int e = git_status(r);
 
-	return err_set(git_status(r), "cannot %s: %s", what, words);
+	return err_set(e < 0 ? e : -EIO, "cannot %s: %s", what, words);
 }
 
 /* One line of output, an object id. */
@@ -375,15 +376,10 @@ static int make(const char *git_dir, const char *base, const struct patches *s, 
 	_cleanup_(apply_release) struct apply a = {.git_dir = git_dir, .base = base, .s = s, .head = xstrdup(base)};
 	_cleanup_free_ char *top = xasprintf("%s.patching", git_dir), *why = NULL;
 	struct commit_info info = {0};
-	int r = tree_commit(git_dir, base, &info);
+	int r = tree_check(git_dir, base);
 
-	if (r < 0)
+	if (r < 0 || (r = tree_commit(git_dir, base, &info)) < 0)
 		return r;
-	r = tree_check(git_dir, base);
-	if (r < 0) {
-		commit_info_release(&info);
-		return r;
-	}
 	a.deadline = mono_usec() + (usec_t)(ALL_TIMEOUT_S * USEC_PER_SEC);
 	a.date = xasprintf("@%" PRId64 " +0000", info.time);
 	commit_info_release(&info);
