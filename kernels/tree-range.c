@@ -3,8 +3,7 @@
 #include "kernels/tree-priv.h"
 
 #define PARENTS_MAX 512         /* Linux has one with 66 */
-
-#define JUDGE_S 60
+#define JUDGE_S 60              /* for all commits together */
 
 void tree_range_release(struct tree_range *r)
 {
@@ -206,7 +205,7 @@ static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 			parent[n++] = node;
 	}
 	r = dag_add(&w->b, parent, n);
-	/* where the commits make that slow, the rest of them is taken for one that matters */
+	/* where there is no time left to judge it, it is taken for one that matters */
 	return r < 0 || mono_usec() > w->judge_until ? r : why_skip(w->repo, c, w->kernel, ret_why);
 }
 

@@ -5,7 +5,6 @@
 #include <pthread.h>
 
 #define HISTORY_S 8             /* of work; a kernel's takes one or two */
-
 #define CHANGED_MAX (64u << 20) /* bytes of a list of changed paths */
 #define SUBJECT_MAX 1000
 #define IDENT_MAX 320
@@ -469,21 +468,22 @@ static int note_one(git_repository *repo, const git_oid *id)
 	return r == GIT_EEXISTS || r == 0 ? 0 : repo_err(r, "cannot keep '%s'", name);
 }
 
-/* Calls f for every refs/heads/ reference. */
-static int each_head(git_repository *repo, int (*f)(git_repository *, git_reference *, const void *), const void *arg)
+/* Calls f for every reference of that form. */
+static int each_ref(git_repository *repo, const char *glob, int (*f)(git_repository *, git_reference *, const void *),
+		    const void *arg)
 {
 	git_reference_iterator *it = NULL;
 	git_reference *ref = NULL;
-	int r = git_reference_iterator_glob_new(&it, repo, "refs/heads/*"), end = 0;
+	int r = git_reference_iterator_glob_new(&it, repo, glob), end = 0;
 
 	if (r < 0)
-		return repo_err(r, "cannot list branches");
+		return repo_err(r, "cannot list %s", glob);
 	while (r == 0 && (end = git_reference_next(&ref, it)) == 0) {
 		r = f(repo, ref, arg);
 		git_reference_free(ref);
 	}
 	git_reference_iterator_free(it);
-	return r < 0 ? r : end == GIT_ITEROVER ? 0 : repo_err(end, "cannot list branches");
+	return r < 0 ? r : end == GIT_ITEROVER ? 0 : repo_err(end, "cannot list %s", glob);
 }
 
 static int note_ref(git_repository *repo, git_reference *ref, const void *arg _unused_)
@@ -498,7 +498,7 @@ int mirror_note_seen(const char *git_dir)
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	int r = repo_open(git_dir, &repo);
 
-	return r < 0 ? r : each_head(repo, note_ref, NULL);
+	return r < 0 ? r : each_ref(repo, "refs/heads/*", note_ref, NULL);
 }
 
 int mirror_note_heads(const char *git_dir, const struct tree_refs *heads)
@@ -524,25 +524,20 @@ int mirror_note_heads(const char *git_dir, const struct tree_refs *heads)
 }
 
 /* refs/tags/v6.1 stays, refs/tags/4606131 does not. */
+static int drop_if_hex(git_repository *repo _unused_, git_reference *ref, const void *arg _unused_)
+{
+	const char *name = git_reference_name(ref) + strlen("refs/tags/");
+	int r = is_hex(name) && strlen(name) >= SHORT_ID_MIN ? git_reference_delete(ref) : 0;
+
+	return r < 0 ? repo_err(r, "cannot drop the tag '%s', which looks like an id", name) : 0;
+}
+
 int mirror_drop_hex_tags(const char *git_dir)
 {
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
-	git_reference_iterator *it = NULL;
-	git_reference *ref = NULL;
 	int r = repo_open(git_dir, &repo);
 
-	if (r < 0)
-		return r;
-	r = git_reference_iterator_glob_new(&it, repo, "refs/tags/*");
-	while (r == 0 && (r = git_reference_next(&ref, it)) == 0) {
-		const char *name = git_reference_name(ref) + strlen("refs/tags/");
-
-		if (is_hex(name) && strlen(name) >= SHORT_ID_MIN)
-			r = git_reference_delete(ref);
-		git_reference_free(ref);
-	}
-	git_reference_iterator_free(it);
-	return r == GIT_ITEROVER ? 0 : repo_err(r, "cannot drop tags that look like ids");
+	return r < 0 ? r : each_ref(repo, "refs/tags/*", drop_if_hex, NULL);
 }
 
 static int drop_if_in_the_way(git_repository *repo _unused_, git_reference *ref, const void *arg)
@@ -569,7 +564,7 @@ int mirror_make_room(const char *git_dir, const struct tree_refs *heads)
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	int r = repo_open(git_dir, &repo);
 
-	return r < 0 ? r : each_head(repo, drop_if_in_the_way, heads);
+	return r < 0 ? r : each_ref(repo, "refs/heads/*", drop_if_in_the_way, heads);
 }
 
 static int count_path(const char *path _unused_, void *arg)

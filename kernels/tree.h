@@ -71,7 +71,8 @@ int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n,
 /* What is between base (excluded, known good) and head (included): all commits reachable from head and not from base,
  * parents before children, node 0 = base itself standing for everything before. Parents outside the range map to 0.
  * oid[i] belongs to node i. why[i]: NULL, or why commit i cannot matter ("documentation only", "other architecture"),
- * decided from its paths; merges never get one. At most max commits (-E2BIG). */
+ * decided from its paths; merges never get one, nor do the commits that are left after a minute. At most max commits
+ * (-E2BIG). */
 struct tree_range { struct dag dag; char **oid; char **why; };
 void tree_range_release(struct tree_range *r);
 int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret);
