@@ -113,23 +113,6 @@ static void add_helper(struct strv *argv, const char *credentials)
 	strv_addv(argv, ARGV("-c", b.s));
 }
 
-/* The mirror that a command is about, NULL for none. */
-static const char *mirror_of(const char *const *args)
-{
-	for (; *args; args++)
-		if (startswith(*args, "--git-dir="))
-			return *args + strlen("--git-dir=");
-	return NULL;
-}
-
-static bool has_word(const char *const *args, const char *word)
-{
-	for (; *args; args++)
-		if (streq(*args, word))
-			return true;
-	return false;
-}
-
 static uint64_t keep_free;
 
 void tree_keep_free(uint64_t bytes) { keep_free = bytes; }
@@ -213,16 +196,14 @@ static char *git_config_of_account(void)
 /* Runs git with an environment in which it neither asks, nor reads credentials but those of the file (or NULL), nor
  * uses odd transports, nor goes where a server sends it. No HOME: libcurl would give what ~/.netrc has for all hosts to
  * each of them; headers and cookies that the account's configuration has for all hosts do not go out either. trace: for
- * what a server says. */
-static int git_run(const char *credentials, const char *const *args, const char *input, bool trace,
-		   double timeout_s, struct proc_result *ret)
+ * what a server says. In a mirror (git_dir) it may write what there is room for. */
+static int git_run(const struct git_spec *g, const char *credentials, bool trace, struct proc_result *ret)
 {
 	static const char *const keep[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
 					   "NO_PROXY", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"};
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
 	_cleanup_free_ char *config = git_config_of_account();
-	const char *dir = mirror_of(args);
-	bool tidy = has_word(args, "gc");
+	struct git_spec s = *g;
 
 	strv_addv(&argv, ARGV("-c", "credential.helper=", "-c", "core.askPass=", "-c", "fetch.unpackLimit=1",
 			      "-c", "http.lowSpeedLimit=1000", "-c", "http.lowSpeedTime=60",
@@ -230,7 +211,7 @@ static int git_run(const char *credentials, const char *const *args, const char 
 			      "-c", "http.saveCookies=false", "-c", "http.emptyAuth=false",
 			      "-c", "http.delegation=none"));
 	add_helper(&argv, credentials);
-	strv_addv(&argv, args);
+	strv_addv(&argv, g->args);
 	strv_addv(&env, ARGV("GIT_TERMINAL_PROMPT=0", "LC_ALL=C", "GIT_ALLOW_PROTOCOL=file:git:http:https:ssh",
 			     "GIT_ASKPASS=false", "SSH_ASKPASS=false", "GIT_PROTOCOL_FROM_USER=0",
 			     "GIT_SSH_COMMAND=ssh -oBatchMode=yes -oConnectTimeout=20 -oForwardAgent=no "
@@ -242,13 +223,24 @@ static int git_run(const char *credentials, const char *const *args, const char 
 	for (size_t i = 0; i < ARRAY_SIZE(keep); i++)
 		if (getenv(keep[i]))
 			strv_addf(&env, "%s=%s", keep[i], getenv(keep[i]));
-	return git_exec(&(struct git_spec){.args = (const char *const *)argv.v, .env_add = (const char *const *)env.v,
-					   .cwd = "/", .input = input, .timeout_s = timeout_s,
-					   .memory = !dir ? 0 : tidy ? TIDY_MEMORY : FETCH_MEMORY,
-					   .file_size = dir ? pack_max(dir) : 0, .user_config = true}, ret);
+	s.args = (const char *const *)argv.v;
+	s.env_add = (const char *const *)env.v;
+	s.cwd = "/";
+	s.user_config = true;
+	if (s.git_dir)
+		s.file_size = pack_max(s.git_dir);
+	return git_exec(&s, ret);
 }
 
-/* Where the server sends whom asks it for url, without a login; NULL where it does not say. */
+/* Lists the branches of a remote. */
+static int git_list(const char *url, const char *credentials, bool trace, double timeout_s, struct proc_result *ret)
+{
+	return git_run(&(struct git_spec){.args = ARGV("ls-remote", "--heads", "--", url),
+					  .timeout_s = timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S},
+		       credentials, trace, ret);
+}
+
+/* Where the server sends those who ask it for url, without a login; NULL where it does not say. */
 static char *redirected_to(const char *url)
 {
 	static const char field[] = "Recv header: location: ", service[] = "/info/refs";
@@ -256,7 +248,7 @@ static char *redirected_to(const char *url)
 	const char *at;
 	char *to, *end;
 
-	if (git_run(NULL, ARGV("ls-remote", "--heads", "--", url), NULL, true, LIST_TIMEOUT_S, &r) < 0)
+	if (git_list(url, NULL, true, 0, &r) < 0)
 		return NULL;
 	at = strcasestr(buf_str(&r.err), field);
 	if (!at)
@@ -331,8 +323,7 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		e = tree_credentials_check(credentials);
 	if (e < 0)
 		return e;
-	e = git_run(credentials, ARGV("ls-remote", "--heads", "--", url), NULL, false,
-		    timeout_s > 0 ? timeout_s : LIST_TIMEOUT_S, &r);
+	e = git_list(url, credentials, false, timeout_s, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot list '%s'", shown);
 	if (r.status)
@@ -345,11 +336,12 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		if (!tab || !oid_valid(l, tab - l) || !startswith(tab + 1, prefix) || !tree_ref_valid(tab + 1))
 			continue;
 		*tab = 0;
+		if (!branch_wanted(tab + 1 + strlen(prefix), globs))
+			continue;
 		if (refs.n >= HEADS_MAX)
 			return err_set(-E2BIG, "'%s' has more than %d branches; watch some of them by 'branches'",
 				       shown, HEADS_MAX);
-		if (branch_wanted(tab + 1 + strlen(prefix), globs))
-			refs_add(&refs, tab + 1 + strlen(prefix), l);
+		refs_add(&refs, tab + 1 + strlen(prefix), l);
 	}
 	*ret = refs;
 	refs = (struct tree_refs){0};
@@ -380,7 +372,8 @@ static int mirror_init(const char *git_dir)
 		return 0;
 	if (fs_size(head) == 0)
 		unlink(head);
-	e = git_run(NULL, ARGV("init", "-q", "--bare", "--", git_dir), NULL, false, LIST_TIMEOUT_S, &r);
+	e = git_run(&(struct git_spec){.args = ARGV("init", "-q", "--bare", "--", git_dir),
+				       .timeout_s = LIST_TIMEOUT_S}, NULL, false, &r);
 	if (e < 0)
 		return e;
 	return r.status ? git_failed(&r, "make the mirror", git_dir) : 0;
@@ -391,10 +384,11 @@ static int mirror_init(const char *git_dir)
 static void fetch_tags(const char *url, const char *credentials, const char *git_dir, const char *specs)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
-	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
-	(void)git_run(credentials, ARGV(dir, "fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules",
-					"--stdin", "--", url), specs, false, LIST_TIMEOUT_S, &r);
+	(void)git_run(&(struct git_spec){.args = ARGV("fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules",
+						      "--stdin", "--", url),
+					 .git_dir = git_dir, .input = specs, .memory = FETCH_MEMORY,
+					 .timeout_s = LIST_TIMEOUT_S}, credentials, false, &r);
 	(void)mirror_drop_hex_tags(git_dir);
 }
 
@@ -412,16 +406,18 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 		       double timeout_s)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
-	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir), *shown = url_shown(url);
+	_cleanup_free_ char *shown = url_shown(url);
 	_cleanup_buf_ struct buf specs = {0};
 	uint64_t max = pack_max(git_dir);
 	int e;
 
 	for (size_t i = 0; i < heads->n; i++)
 		buf_addf(&specs, "+refs/heads/%s:refs/heads/%s\n", heads->v[i].branch, heads->v[i].branch);
-	e = git_run(credentials, ARGV(dir, "fetch", "-q", "--no-tags", "--no-write-fetch-head",
-				      "--no-recurse-submodules", "--stdin", "--", url), specs.s, false,
-		    timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S, &r);
+	e = git_run(&(struct git_spec){.args = ARGV("fetch", "-q", "--no-tags", "--no-write-fetch-head",
+						    "--no-recurse-submodules", "--stdin", "--", url),
+				       .git_dir = git_dir, .input = specs.s, .memory = FETCH_MEMORY,
+				       .timeout_s = timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S},
+		    credentials, false, &r);
 	if (e < 0)
 		return err_prefix(e, "cannot fetch '%s'", shown);
 	if (r.status) {
@@ -442,13 +438,15 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 static void mirror_tidy(const char *git_dir)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
-	_cleanup_free_ char *dir = xasprintf("--git-dir=%s", git_dir);
 
 	/* the old packs and the new one would not fit beside each other */
 	if ((uint64_t)mirror_size(git_dir, NULL) > pack_max(git_dir))
 		return;
-	(void)git_run(NULL, ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60", "-c", "gc.autoDetach=false", "-c",
-			   "gc.writeCommitGraph=true", dir, "gc", "--auto", "-q"), NULL, false, FETCH_TIMEOUT_S, &r);
+	(void)git_run(&(struct git_spec){.args = ARGV("-c", "gc.auto=6700", "-c", "gc.autoPackLimit=60",
+						      "-c", "gc.autoDetach=false", "-c", "gc.writeCommitGraph=true",
+						      "gc", "--auto", "-q"),
+					 .git_dir = git_dir, .memory = TIDY_MEMORY, .timeout_s = FETCH_TIMEOUT_S},
+		      NULL, false, &r);
 }
 
 int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
