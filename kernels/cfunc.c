@@ -9,7 +9,7 @@ struct lexer {
 	const char *s;
 	size_t len, at, line_start;
 	uint32_t line;
-	bool dirty;             /* something but blanks stood on this line */
+	bool dirty;             /* something other than blanks stood on this line */
 };
 
 static char peek(const struct lexer *l, size_t ahead) { return l->at + ahead < l->len ? l->s[l->at + ahead] : 0; }

@@ -9,7 +9,7 @@
 
 #define STEP_TIMEOUT_S 120.0
 #define ALL_TIMEOUT_S 600.0
-#define MESSAGE_MAX (256u << 10) /* the mail's text; a commit must stay one that is read */
+#define MESSAGE_MAX (256u << 10) /* of a mail's text: tree-limits.c refuses commits that are too large */
 
 struct apply {
 	const char *git_dir, *base;

@@ -67,7 +67,7 @@ static size_t first_of(const struct symbols *s, size_t i)
 	return first;
 }
 
-/* The last symbol at or below the address; SIZE_MAX for none. Up to *ret_next the answer is the same. */
+/* The last symbol at or below the address; SIZE_MAX for none. Below *ret_next the answer is the same. */
 static size_t symbol_below(const struct symbols *s, uint64_t addr, uint64_t *ret_next)
 {
 	size_t lo = 0, hi = s->n;

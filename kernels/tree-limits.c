@@ -127,7 +127,7 @@ void tree_limits_start(void)
 	git_libgit2_opts(GIT_OPT_SET_ALLOCATOR, &a);
 	git_libgit2_init();
 	git_libgit2_opts(GIT_OPT_SET_CACHE_MAX_SIZE, (ssize_t)CACHE_MAX);
-	/* what is kept does not pass the gate again: folders that hold the same one many times are to */
+	/* what is cached does not pass the gate again, and folders that hold the same one many times must */
 	git_libgit2_opts(GIT_OPT_SET_CACHE_OBJECT_LIMIT, GIT_OBJECT_TREE, (size_t)0);
 }
 

@@ -100,6 +100,14 @@ int tree_credentials_check(const char *path)
 	       err_set(-EINVAL, "the credentials file '%s' can be read by others: chmod 600 it", path) : 0;
 }
 
+/* Whether git may be given both; credentials: NULL for none. */
+static int remote_check(const char *url, const char *credentials)
+{
+	int r = tree_url_check(url);
+
+	return r < 0 || !credentials ? r : tree_credentials_check(credentials);
+}
+
 /* Only "get": git tells a helper to erase what a server refused once. */
 static void add_helper(struct strv *argv, const char *credentials)
 {
@@ -117,7 +125,7 @@ static uint64_t keep_free;
 
 void tree_keep_free(uint64_t bytes) { keep_free = bytes; }
 
-/* Of its packs; *ret_half (may be NULL): of the largest file that a git which failed did not finish. */
+/* Bytes of its packs; *ret_half (may be NULL): of the largest file that a git which failed left unfinished. */
 static int64_t mirror_size(const char *git_dir, int64_t *ret_half)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/objects/pack", git_dir);
@@ -146,7 +154,8 @@ static int64_t quota(const char *git_dir)
 	return all > 0 ? MIN(all / 4, MIRROR_MAX) : MIRROR_MAX;
 }
 
-/* What may come: as much again for its index, and what is to stay free. Negative where it cannot be told. */
+/* How large a pack may come: as much again is for its index, and keep_free is not touched. Negative where it cannot be
+ * told. */
 static int64_t room_left(const char *git_dir)
 {
 	int64_t left = fs_free_bytes(git_dir);
@@ -282,15 +291,15 @@ static int err_redirect(const char *url)
 
 static int git_failed(const struct proc_result *r, const char *what, const char *url)
 {
+	int e = git_status(r);
 	_cleanup_free_ char *words = git_words(buf_str(&r->err)), *shown = url_shown(url);
 	bool login = strstr(words, "could not read Username") || strstr(words, "could not read Password") ||
 		     strstr(words, "Authentication failed");
 
 	if (strstr(words, "The requested URL returned error: 30"))
 		return err_redirect(url);
-	return err_set(git_status(r), "cannot %s '%s': %s%s", what, shown,
-		       *words ? words :
-		       git_status(r) == -EFBIG ? "it is larger than git may take" : "git gave no reason",
+	return err_set(e, "cannot %s '%s': %s%s", what, shown,
+		       *words ? words : e == -EFBIG ? "it is larger than git may take" : "git gave no reason",
 		       login ? "; the server wants a login: 'credentials_file:' of the tree "
 			       "('tree add --credentials FILE') gives one" : "");
 }
@@ -317,10 +326,8 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_(tree_refs_release) struct tree_refs refs = {0};
 	_cleanup_free_ char *shown = url_shown(url);
-	int e = tree_url_check(url);
+	int e = remote_check(url, credentials);
 
-	if (e >= 0 && credentials)
-		e = tree_credentials_check(credentials);
 	if (e < 0)
 		return e;
 	e = git_list(url, credentials, false, timeout_s, &r);
@@ -454,10 +461,8 @@ int tree_fetch(const char *url, const char *credentials, const char *git_dir, co
 {
 	_cleanup_free_ char *lock_path = xasprintf("%s.lock", git_dir);
 	_cleanup_close_ int lock = -1;
-	int e = tree_url_check(url);
+	int e = remote_check(url, credentials);
 
-	if (e >= 0 && credentials)
-		e = tree_credentials_check(credentials);
 	if (e < 0 || (e = fs_mkdir_parent(git_dir)) < 0)
 		return e;
 	for (size_t i = 0; i < heads->n; i++) {

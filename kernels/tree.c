@@ -137,7 +137,7 @@ static bool is_hex(const char *s) { return s[strspn(s, "0123456789abcdefABCDEF")
 struct meaning { const char *kind; git_oid id; };
 struct meanings { struct meaning v[3]; size_t n; };
 
-/* r: of the lookup that gave o. */
+/* r: of the lookup that gave the object, which is released here. */
 static int add_meaning(struct meanings *m, const char *kind, int r, git_object *object)
 {
 	_cleanup_(cleanup_object) git_object *o = object, *c = NULL;
