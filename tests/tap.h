@@ -8,6 +8,8 @@
 #define KPB_TESTS_TAP_H
 #include "lib/base.h"
 
+#include <sys/resource.h>
+
 static int tap_n, tap_bad;
 
 static inline bool _printf_(4, 5) tap_result(bool good, const char *file, int line, const char *fmt, ...)
@@ -45,6 +47,20 @@ static inline bool _printf_(4, 5) tap_result(bool good, const char *file, int li
 		if (!ok(fabs(g_ - w_) <= (tol), __VA_ARGS__))                                                          \
 			printf("# got %.12g, wanted %.12g +- %g\n", g_, w_, (double)(tol));                            \
 	} while (0)
+
+/* Microseconds that this process and the children it waited for have computed: what a busy machine does not change. */
+static inline usec_t _unused_ cpu_usec(void)
+{
+	usec_t sum = 0;
+
+	for (int who = RUSAGE_CHILDREN; who <= RUSAGE_SELF; who++) {
+		struct rusage u = {0};
+
+		getrusage(who, &u);
+		sum += (u.ru_utime.tv_sec + u.ru_stime.tv_sec) * USEC_PER_SEC + u.ru_utime.tv_usec + u.ru_stime.tv_usec;
+	}
+	return sum;
+}
 
 /* return skip_all("why"), before any test */
 static inline int _unused_ _printf_(1, 2) skip_all(const char *fmt, ...)

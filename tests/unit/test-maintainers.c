@@ -27,7 +27,7 @@ static void one(const char *key, const char *pattern, bool wanted, bool left_out
 	_cleanup_(maintainers_release) struct maintainers m = {0};
 	_cleanup_strv_ struct strv paths = {0};
 	_cleanup_buf_ struct buf b = {0}, changed = {0};
-	usec_t start = mono_usec();
+	usec_t start = cpu_usec();
 
 	two_sections(&b, key, pattern);
 	strv_add(&paths, LONG_PATH);
@@ -40,7 +40,7 @@ static void one(const char *key, const char *pattern, bool wanted, bool left_out
 	ok(has(&m, "b@example.org"), "the next section's maintainer is found");
 	ok(has(&m, "a@example.org") == wanted, "its own %s", wanted ? "too" : "is not");
 	ok(!!m.left_out == left_out, "%s", m.left_out ? m.left_out : "nobody is left out");
-	ok(mono_usec() - start < 20 * USEC_PER_SEC, "in %.1f s", (mono_usec() - start) / 1e6);
+	ok(cpu_usec() - start < 20 * USEC_PER_SEC, "in %.1f s", (cpu_usec() - start) / 1e6);
 }
 
 static void test_patterns(void)
@@ -66,12 +66,12 @@ static void test_patterns(void)
 			_cleanup_(maintainers_release) struct maintainers m = {0};
 			_cleanup_strv_ struct strv paths = {0};
 			_cleanup_buf_ struct buf b = {0};
-			usec_t start = mono_usec();
+			usec_t start = cpu_usec();
 
 			strv_add(&paths, LONG_PATH);
 			two_sections(&b, keys[k], bad[i]);
 			maintainers_match(b.s, b.len, &paths, paths.v[0], &m);
-			ok(has(&m, "b@example.org") && mono_usec() - start < 5 * USEC_PER_SEC,
+			ok(has(&m, "b@example.org") && cpu_usec() - start < 5 * USEC_PER_SEC,
 			   "%s: %s: the others are found", keys[k], bad[i]);
 			printf("# %s\n", m.left_out ? m.left_out : "nobody is left out");
 		}
@@ -98,18 +98,18 @@ static void test_sizes(void)
 	for (int i = 0; i < 20 << 20; i++)
 		buf_addc(&b, 'y');
 	buf_adds(&b, " <long@example.org>\nM:\tA <a@example.org>\nF:\tnet/\n");
-	start = mono_usec();
+	start = cpu_usec();
 	is_int(maintainers_match(b.s, b.len, &paths, NULL, &m), 0, "lines of 20 MB");
 	ok(m.n == 1 && has(&m, "a@example.org") && strlen(m.v[0].section) <= 800, "the person in it is found");
-	ok(mono_usec() - start < 10 * USEC_PER_SEC, "in %.1f s", (mono_usec() - start) / 1e6);
+	ok(cpu_usec() - start < 10 * USEC_PER_SEC, "in %.1f s", (cpu_usec() - start) / 1e6);
 	for (int i = 0; i < 2000; i++)
 		strv_addf(&paths, "net/aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa/%d.c", i);
 	buf_adds(&many, "EARLY\nM:\tE <e@example.org>\nF:\tnet/\n\n");
 	for (int i = 0; i < 1000000; i++)
 		buf_adds(&many, "SECTION\nM:\tS <s@example.org>\nN:\t(a*)*!\nF:\tnet/*a*a*a*a*a*b/*z\n\n");
-	start = mono_usec();
+	start = cpu_usec();
 	is_int(maintainers_match(many.s, many.len, &paths, NULL, &late), 0, "a million sections for 2000 files");
-	ok(mono_usec() - start < (MAINTAINERS_S + 10) * USEC_PER_SEC, "end in %.1f s", (mono_usec() - start) / 1e6);
+	ok(cpu_usec() - start < (MAINTAINERS_S + 10) * USEC_PER_SEC, "end in %.1f s", (cpu_usec() - start) / 1e6);
 	ok(has(&late, "e@example.org") && late.left_out, "with who was found: %s", late.left_out);
 }
 

@@ -561,11 +561,11 @@ static void test_many_tasks(void)
 
 		add_for(s, meek, i % 2 ? "build" : "machine:vm1", key, 0, NULL);
 	}
-	begin = mono_usec();
+	begin = cpu_usec();
 	for (int i = 0; i < 20; i++)
 		claimed(s, i % 2 ? "build" : "machine:vm1", "w");
-	printf("# a claim takes %.2f ms\n", (mono_usec() - begin) / 20e3);
-	ok(mono_usec() - begin < 5 * USEC_PER_SEC, "20 claims in time");
+	printf("# a claim takes %.2f ms\n", (cpu_usec() - begin) / 20e3);
+	ok(cpu_usec() - begin < 5 * USEC_PER_SEC, "20 claims in time");
 	is_int(count(s, "task WHERE state = 'running' AND key LIKE 'meek%'"), 15,
 	       "of which all machines' and half of the builds' are the meek's");
 }

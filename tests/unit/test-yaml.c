@@ -71,7 +71,7 @@ static void repeat(const char *title, const char *head, const char *part, size_t
 {
 	_cleanup_buf_ struct buf b = {0};
 	struct yaml y = {0};
-	usec_t start = mono_usec();
+	usec_t start = cpu_usec();
 	int r;
 
 	buf_adds(&b, head);
@@ -80,7 +80,7 @@ static void repeat(const char *title, const char *head, const char *part, size_t
 	buf_adds(&b, tail);
 	r = yaml_load_text("f.yaml", b.s, b.len, &y);
 	ok(r < 0, "%s is refused", title);
-	ok(mono_usec() - start < 5 * USEC_PER_SEC, "%s: at once", title);
+	ok(cpu_usec() - start < 5 * USEC_PER_SEC, "%s: at once", title);
 	yaml_release(&y);
 }
 
