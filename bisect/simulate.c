@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
-#include "bisect/simulate.h"
+#include "bisect/simulate-internal.h"
 
 #define LEVEL 1000.0            /* of the good base; the spread of a boot is 1 */
 
@@ -92,74 +92,75 @@ void simulate_history(struct rng *r, uint32_t n, bool merges, struct dag *ret)
 	dag_take(&b, ret);
 }
 
-struct trial {
-	const struct simulate_config *c;
-	struct rng rng;
-	struct dag dag;
-	uint32_t culprit, second;
-	bool *bad, *bad2, *broken, *built;
-	uint32_t boots, builds;
-};
-
-static double boot(struct trial *t, uint32_t node)
+double boot_plain(struct trial *t, uint32_t node)
 {
 	const struct simulate_config *c = t->c;
-	double y = LEVEL + rng_normal(&t->rng) + c->drift * t->boots / 100;
+	double y = t->level[node] + rng_normal(&t->rng) + c->drift * t->boots / 100;
 
-	if (!c->null && t->bad[node])
-		y += c->snr;
-	if (c->second != 0 && t->bad2[node])
-		y += c->second;
-	if (rng_uniform(&t->rng) < c->outliers)
-		y += c->outlier_sigma;
-	return y;
+	return rng_uniform(&t->rng) < c->outliers ? y + c->outlier_sigma : y;
 }
 
-static void trial_start(struct trial *t)
+uint32_t trial_pick(struct trial *t)
 {
-	uint32_t n;
+	return 1 + (uint32_t)(rng_uniform(&t->rng) * (t->dag.n - 1));
+}
 
-	simulate_history(&t->rng, t->c->n + 1, t->c->merges, &t->dag);
-	n = t->dag.n;
-	t->bad = xcalloc(n, sizeof(bool));
-	t->bad2 = xcalloc(n, sizeof(bool));
+void trial_step(struct trial *t, uint32_t node, double step)
+{
+	const struct dag *d = &t->dag;
+	_cleanup_free_ bool *has = xcalloc(d->n, sizeof(*has));
+
+	for (uint32_t x = node; x < d->n; x++) { /* all commits of the history are ancestors of the last one or dangle */
+		has[x] = x == node;
+		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
+			has[x] |= has[d->parent[e]];
+		t->level[x] += has[x] ? step : 0;
+	}
+}
+
+void trial_levels(struct trial *t)
+{
+	uint32_t n = t->dag.n;
+
+	t->level = xcalloc(n, sizeof(*t->level));
 	t->broken = xcalloc(n, sizeof(bool));
 	t->built = xcalloc(n, sizeof(bool));
-	t->culprit = 1 + (uint32_t)(rng_uniform(&t->rng) * (n - 1));
-	t->second = 1 + (uint32_t)(rng_uniform(&t->rng) * (n - 1));
-	for (uint32_t x = 0; x < n; x++) { /* descendants; all commits of the history are ancestors of the last one or dangle */
-		t->bad[x] = x == t->culprit;
-		t->bad2[x] = x == t->second;
-		for (uint32_t e = t->dag.first[x]; e < t->dag.first[x + 1]; e++) {
-			t->bad[x] |= t->bad[t->dag.parent[e]];
-			t->bad2[x] |= t->bad2[t->dag.parent[e]];
-		}
-		t->broken[x] = x > 0 && x + 1 < n && rng_uniform(&t->rng) < t->c->skip;
-	}
+	trial_step(t, t->culprit, t->c->null ? 0 : t->c->snr);
+	trial_step(t, t->second, t->c->second);
+	for (uint32_t x = 1; x + 1 < n; x++)
+		t->broken[x] = rng_uniform(&t->rng) < t->c->skip;
 }
 
 static void trial_release(struct trial *t)
 {
 	dag_release(&t->dag);
-	free(t->bad);
-	free(t->bad2);
+	free(t->level);
 	free(t->broken);
 	free(t->built);
 }
 
+/* Two failed boots and no good one: it does not boot, as the daemon sees it. */
 static void measure_step(struct trial *t, struct search *s, const struct search_step *st)
 {
+	bool failed = t->broken[st->node];
+	uint32_t good = 0;
+
 	if (!t->built[st->node])
 		t->builds += st->node > 0 && st->node + 1 < t->dag.n;
 	t->built[st->node] = true;
-	if (t->broken[st->node]) {
+	for (uint32_t i = 0, bad = 0; i < st->boots && !failed; t->boots++) {
+		double y = t->history->boot ? t->history->boot(t, st->node) : boot_plain(t, st->node);
+
+		if (isnan(y)) {
+			failed = ++bad >= 2 && !good;
+			continue;
+		}
+		search_observe(s, st->node, LEVEL + y, t->boots);
+		good++;
+		i++;
+	}
+	if (failed)
 		search_skip(s, st->node);
-		return;
-	}
-	for (uint32_t i = 0; i < st->boots; i++) {
-		search_observe(s, st->node, boot(t, st->node), t->boots);
-		t->boots++;
-	}
 }
 
 static bool holds(const struct search_step *st, uint32_t culprit)
@@ -175,12 +176,13 @@ static bool holds(const struct search_step *st, uint32_t culprit)
 static void trial_score(const struct trial *t, const struct search_step *st, struct simulate_result *sum)
 {
 	bool named = st->action == SEARCH_FOUND || st->action == SEARCH_SET;
-	bool right = holds(st, t->culprit) || (t->c->second != 0 && holds(st, t->second));
+	bool nobody = t->culprit == SIMULATE_NOBODY && st->action == SEARCH_NOT_REPRODUCED;
+	bool right = holds(st, t->culprit) || holds(st, t->second);
 	double truth = t->c->snr / LEVEL;
 
 	sum->named += named;
-	sum->exact += !t->c->null && st->action == SEARCH_FOUND && right;
-	sum->covered += !t->c->null && named && right;
+	sum->exact += nobody || (!t->c->null && st->action == SEARCH_FOUND && right);
+	sum->covered += nobody || (!t->c->null && named && right);
 	sum->unfinished += st->action == SEARCH_GAVE_UP;
 	sum->not_reproduced += st->action == SEARCH_NOT_REPRODUCED;
 	sum->nominal += named ? st->posterior : 0;
@@ -202,7 +204,7 @@ static int trial_run(struct trial *t, struct simulate_result *sum)
 	struct search *s;
 	int r;
 
-	trial_start(t);
+	t->history->make(t);
 	r = search_new(&cfg, &t->dag, &s);
 	while (r >= 0 && (r = search_step(s, &st)) >= 0 && st.action == SEARCH_MEASURE)
 		measure_step(t, s, &st);
@@ -237,18 +239,45 @@ static int check_simulation(const struct simulate_config *c)
 	return 0;
 }
 
+static const struct history *history_by_name(const char *name)
+{
+	for (size_t i = 0; i < n_histories; i++)
+		if (streq(histories[i].name, name ? name : "line"))
+			return &histories[i];
+	return NULL;
+}
+
+char *simulate_histories(bool what)
+{
+	char *all = xstrdup("");
+
+	for (size_t i = 0; i < n_histories; i++) {
+		_cleanup_free_ char *before = all;
+
+		all = xasprintf("%s%s%s%s%s", before, i ? what ? "; " : ", " : "", histories[i].name, what ? ": " : "",
+				what ? histories[i].what : "");
+	}
+	return all;
+}
+
 int simulate_search(const struct simulate_config *c, struct simulate_result *ret)
 {
 	struct simulate_result sum = {0};
 	_cleanup_free_ uint32_t *runs = NULL;
 
+	const struct history *history = history_by_name(c->history);
 	int bad = check_simulation(c);
 
 	if (bad < 0)
 		return bad;
+	if (!history) {
+		_cleanup_free_ char *names = simulate_histories(false);
+
+		return err_set(-EINVAL, "there is no history '%s'; there are %s", c->history, names);
+	}
 	runs = xcalloc(c->trials, sizeof(*runs));
 	for (uint64_t i = 0; i < c->trials; i++) {
-		struct trial t = {.c = c};
+		struct trial t = {.c = c, .history = history};
 		int r;
 
 		rng_seed(&t.rng, c->seed * 1000003 + i);

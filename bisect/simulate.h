@@ -16,6 +16,7 @@
 #define SIMULATE_MAX_TRIALS 1000000
 
 struct simulate_config {
+	const char *history;    /* a name of simulate_histories(); NULL: "line" */
 	uint32_t n;             /* candidate commits, besides the good base */
 	double snr;             /* step in standard deviations of one boot */
 	double outliers;        /* share of boots that are outliers ... */
@@ -35,8 +36,8 @@ struct simulate_config {
 struct simulate_result {
 	uint64_t trials;
 	double mean_runs, p95_runs, mean_builds;
-	double exact;           /* names exactly the culprit */
-	double covered;         /* names it or a set that holds it */
+	double exact;           /* names exactly the culprit; of a history without one: nobody, "not reproduced" */
+	double covered;         /* the same, or names a set that holds it */
 	double unfinished;      /* gave up */
 	double named;           /* names somebody, alone or in a set */
 	double nominal;         /* mean of the posteriors that it stated when it named somebody */
@@ -47,6 +48,8 @@ struct simulate_result {
 };
 void simulate_config_default(struct simulate_config *c);
 int simulate_search(const struct simulate_config *c, struct simulate_result *ret);
+/* The names of the histories, or with what "NAME: what it is; ..."; new string. */
+char *simulate_histories(bool what);
 /* E[boots] >= ((1 - e) log2 n - h2(e)) / C(snr): Fano's inequality and the capacity of the channel "which side of this
  * commit is the culprit on", levels and spread known, e = 1 - confidence. */
 double simulate_bound(double n, double snr, double confidence);

@@ -49,11 +49,11 @@ static int print_table(const struct simulate_result *r, enum table_form form)
 
 static const struct verb simulate_verb = {
 	.name = "bisect simulate",
-	.usage = "[--n N] [--snr S] [--confidence C] [--trials T] [--seed X] [option...]",
+	.usage = "[--history NAME] [--n N] [--snr S] [--confidence C] [--trials T] [--seed X] [option...]",
 	.summary = "runs the culprit search on synthetic histories",
 	.text = "Plays many searches with random numbers in place of boots, by the very code that the daemon uses, and prints "
 		"how many boots and builds they took and how often they named the right commit.\n\n"
-		"exact is the share of searches that named exactly the culprit, covered that of those whose answer (a commit or a "
+		"exact is the share of searches that named exactly the culprit (where there is none: nobody), covered that of those whose answer (a commit or a "
 		"set that could not be told apart) holds it, named that of those that named anybody, unfinished that of those that "
 		"ran out of boots. nominal is the mean of the probabilities that the searches stated with their answers: compare "
 		"it with covered. bound_runs is what information theory asks for at least when levels and spread are known. The "
@@ -67,6 +67,7 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 	struct simulate_config c;
 	struct simulate_result res;
 	int64_t n, trials, seed, max_boots = 0;
+	_cleanup_free_ char *all = simulate_histories(true), *what = xasprintf("the commits (line). %s", all);
 	int r;
 
 	simulate_config_default(&c);
@@ -74,6 +75,7 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 	trials = (int64_t)c.trials;
 	seed = (int64_t)c.seed;
 	const struct opt opts[] = {
+		OPT_TEXT(0, "history", "NAME", &c.history, what),
 		OPT_INT(0, "n", "N", &n, "candidate commits (256)"),
 		OPT_DOUBLE(0, "snr", "S", &c.snr, "step in standard deviations of one boot (2)"),
 		OPT_DOUBLE(0, "outliers", "F", &c.outliers, "share of boots that are outliers"),

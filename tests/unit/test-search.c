@@ -459,6 +459,26 @@ static void simulated(void)
 	ok(r.exact >= 0.93 - 3 * sqrt(0.93 * 0.07 / 15), "exact in %.3f", r.exact);
 }
 
+/* Each history by name: right as often as was asked. */
+static void histories(void)
+{
+	struct simulate_config c;
+	struct simulate_result r;
+	const char *const names[] = {"line", "outside"};
+
+	simulate_config_default(&c);
+	c.n = 64;
+	c.trials = 40;
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		c.history = names[i];
+		is_int(simulate_search(&c, &r), 0, "history %s", names[i]);
+		ok(r.exact >= 0.95 - 3 * sqrt(0.95 * 0.05 / c.trials), "right in %.3f, %.1f boots, %.1f builds", r.exact, r.mean_runs,
+		   r.mean_builds);
+	}
+	c.history = "spiral";
+	is_int(simulate_search(&c, &r), -EINVAL, "no such history: %s", err_msg());
+}
+
 int main(void)
 {
 	graph();
@@ -471,5 +491,6 @@ int main(void)
 	degenerate();
 	huge();
 	simulated();
+	histories();
 	return tap_done();
 }
