@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
- * told apart, how much probability lies among a commit's ancestors), search-noise.c (how boots scatter), search-model.c
+ * told apart, how much probability lies among a commit's ancestors), search-builds.c (which will build), search-noise.c (how boots scatter), search-model.c
  * (likelihood of the classes), search-drift.c (the same, should the machine drift).
  *
  * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
@@ -88,6 +88,8 @@ void chains_find(struct search *s);
 void chains_release(struct chains *ch);
 /* mass[x] = sum of value[c] over the ancestors c of x, x included. O(n) memory, exact with any merges. */
 void ancestor_mass(const struct search *s, const double *value, double *mass);
+/* How likely each commit is to build and boot; the caller's. */
+double *build_chance(const struct search *s);
 /* Grids and every site's tables for what was observed until now. */
 void noise_update(struct search *s);
 void site_forget(struct site *t);       /* its tables */

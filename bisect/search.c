@@ -7,6 +7,7 @@
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
 #define BUILD_BOOTS 0.7         /* a build is written off over so much of the boots that settle a bit */
+#define WORTH_A_BUILD 0.1      /* chance to build: below, the commits around all failed, and it is taken to fail as they do */
 #define FIRST_BOOTS 2           /* at each end */
 #define OPENING_BOOTS 18         /* at each end before the search leaves them although no effect shows yet */
 #define NONE_PRIOR 0.1          /* a search starts after a change was seen */
@@ -278,26 +279,12 @@ static bool measurable(const struct search *s, uint32_t x)
 	return s->in_range[x] && !s->skipped[x] && (x != 0 || s->c.means_known); /* else the ends are measured on their own */
 }
 
-/* How likely a commit is to build, judged by the nearest one that did not: broken commits come in rows. */
-static double *build_chance(const struct search *s)
+static bool worth_trying(const struct search *s, const double *chance, uint32_t x)
 {
-	const struct dag *d = s->dag;
-	double *far = xmalloc(d->n * sizeof(*far));
-
-	for (uint32_t x = 0; x < d->n; x++) {
-		far[x] = s->skipped[x] ? 0 : 1e9;
-		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
-			far[x] = MIN(far[x], far[d->parent[e]] + 1);
-	}
-	for (uint32_t x = d->n; x-- > 0;)
-		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
-			far[d->parent[e]] = MIN(far[d->parent[e]], far[x] + 1);
-	for (uint32_t x = 0; x < d->n; x++)
-		far[x] = s->built[x] ? 1 : 1 - 0.7 * exp(-(far[x] - 1) / 3);
-	return far;
+	return measurable(s, x) && chance[x] >= WORTH_A_BUILD;
 }
 
-struct choice { uint32_t node; double value, split; };
+struct choice { uint32_t node; double value, split, chance; };
 
 /* Best commit to measure: of the built ones by information a boot, of the others by information times the chance that
  * it builds. */
@@ -306,7 +293,7 @@ static void best_splits(struct search *s, struct choice *built, struct choice *f
 	_cleanup_free_ double *chance = build_chance(s), *value = xcalloc(s->dag->n, sizeof(*value));
 	double some = s->c.means_known ? 1 : 1 - s->none;
 
-	*built = *fresh = (struct choice){UINT32_MAX, 0, 0};
+	*built = *fresh = (struct choice){UINT32_MAX, 0, 0, 1};
 	for (uint32_t x = 0; x < s->dag->n; x++)
 		value[x] = candidate_posterior(s, x);
 	ancestor_mass(s, value, s->mass);
@@ -315,8 +302,8 @@ static void best_splits(struct search *s, struct choice *built, struct choice *f
 		struct choice *c = s->built[x] ? built : fresh;
 
 		/* below rounding it is no split: the commit is known to be good or bad */
-		if (balance > MAX(c->value, 1e-9) && measurable(s, x))
-			*c = (struct choice){x, balance, p};
+		if (balance > MAX(c->value, 1e-9) && worth_trying(s, chance, x))
+			*c = (struct choice){x, balance, p, chance[x]};
 	}
 }
 
@@ -371,7 +358,7 @@ static uint32_t next_site(struct search *s)
 		return built.node != UINT32_MAX ? built.node : fresh.node;
 	boots = MAX(1.0, BUILD_BOOTS / split_information(0.5, r));
 	stay = split_information(built.split, r) / s->c.boot_cost;
-	move = split_information(fresh.split, r) * boots / (boots * s->c.boot_cost + s->c.build_cost);
+	move = split_information(fresh.split, r) * boots / (boots * s->c.boot_cost + s->c.build_cost / fresh.chance);
 	return stay >= move ? built.node : fresh.node;
 }
 
@@ -435,10 +422,10 @@ static void report_effect(const struct search *s, struct search_step *st)
 	st->excluded = relative(s, fabs(s->est.delta) + q * s->est.delta_sd);
 }
 
-/* The class's candidates into s->set; true when one of the commits that can be measured would split it. */
+/* The class's candidates into s->set; true when a commit would split it that can be measured, for all that is known. */
 static bool class_members(struct search *s, uint32_t k, uint32_t *ret_n)
 {
-	_cleanup_free_ double *value = xcalloc(s->dag->n, sizeof(*value));
+	_cleanup_free_ double *value = xcalloc(s->dag->n, sizeof(*value)), *chance = build_chance(s);
 	uint32_t n = 0;
 
 	free(s->set);
@@ -451,7 +438,7 @@ static bool class_members(struct search *s, uint32_t k, uint32_t *ret_n)
 	*ret_n = n;
 	ancestor_mass(s, value, s->mass);
 	for (uint32_t x = 1; x < s->dag->n; x++)
-		if (measurable(s, x) && s->mass[x] > 1e-6 && s->mass[x] < 1 - 1e-6)
+		if (worth_trying(s, chance, x) && s->mass[x] > 1e-6 && s->mass[x] < 1 - 1e-6)
 			return true;
 	return false;
 }
@@ -495,7 +482,8 @@ static bool finished(struct search *s, struct search_step *st)
 	st->posterior = s->cl.post[best];
 	st->node = s->set[n - 1];
 	st->action = n == 1 ? SEARCH_FOUND : SEARCH_SET;
-	st->why = n == 1 ? "one commit explains the measurements" : "commits between these do not build or boot";
+	st->why = n == 1 ? "one commit explains the measurements" :
+			   "commits between these do not build or boot, or all around them do not";
 	if (n > 1) {
 		st->set = s->set;
 		st->set_n = n;

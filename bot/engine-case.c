@@ -375,7 +375,7 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 			break;
 		case SEARCH_SET:
 			c->posterior = step.posterior;
-			case_note(c, "the commits between cannot be built or booted: the culprit is one of a set");
+			case_note(c, "the commits between cannot be built or booted, as far as they were tried: the culprit is one of a set");
 			r = case_state(e, c, "found", "one of %u commits, posterior %.4f", step.set_n, step.posterior);
 			break;
 		case SEARCH_NOT_REPRODUCED:

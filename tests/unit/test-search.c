@@ -329,6 +329,103 @@ static void skips_and_drops(void)
 	dag_release(&d);
 }
 
+/* What a search should say at best where some commits do not build: the candidates between the last commit that builds and
+ * has the good level, and the first with the bad one. */
+static bool is_block_set(const struct search_step *st, const bool *broken, uint32_t culprit)
+{
+	uint32_t lo = culprit, hi = culprit;
+
+	while (broken[lo - 1])
+		lo--;
+	while (broken[hi])
+		hi++;
+	if (lo == hi)
+		return st->action == SEARCH_FOUND && st->node == culprit;
+	return st->action == SEARCH_SET && st->set_n == hi - lo + 1 && st->set[0] == lo && st->set[hi - lo] == hi;
+}
+
+/* Rows of commits that do not build, on a line of 502: bisecting two edges of a row takes 2 log2(251) builds. */
+static void blocks(void)
+{
+	const struct { const char *what; uint32_t from[2], len, culprit, builds; } cases[] = {
+		{"the culprit inside of 109 broken commits", {200}, 109, 240, 18},
+		{"the culprit is the first broken one", {200}, 109, 200, 18},
+		{"the culprit is the first one that builds again", {200}, 109, 309, 18},
+		{"the culprit is the last one that builds", {200}, 109, 199, 18},
+		{"the culprit is the second one that builds again", {200}, 109, 310, 18},
+		{"the culprit between two rows", {150, 300}, 100, 275, 20},
+		{"the culprit in the second of two rows", {150, 300}, 100, 333, 20},
+		{"nine broken commits", {240}, 9, 245, 14},
+		{"one broken commit", {251}, 1, 251, 11},
+	};
+	struct dag d;
+
+	dag_line(503, &d);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct play p = {.dag = &d, .sd = 1, .level = levels(&d, cases[i].culprit, 1000, 1005)};
+		bool broken[503] = {0};
+		struct search_step st;
+		struct search *s;
+
+		for (uint32_t x = 0; x < cases[i].len; x++)
+			for (int k = 0; k < 2 && cases[i].from[k]; k++)
+				broken[cases[i].from[k] + x] = true;
+		rng_seed(&p.rng, 21);
+		search_new(&sane, &d, &s);
+		st = play(s, &p, broken);
+		ok(is_block_set(&st, broken, cases[i].culprit), "%s: the smallest answer there is (%u of %u)", cases[i].what, st.set_n, st.node);
+		ok(p.builds <= cases[i].builds + 2, "in %u builds, the ends among them", p.builds);
+		search_free(s);
+		free((double *)p.level);
+	}
+	dag_release(&d);
+}
+
+/* A commit breaks the build of all its descendants until another mends it, which is how rows come about in a history with
+ * merges; side branches that forked before build. */
+static void blocks_with_merges(void)
+{
+	uint32_t held = 0, named = 0, builds = 0;
+	enum { TRIALS = 20 };
+
+	for (uint64_t t = 0; t < TRIALS; t++) {
+		struct play p = {.sd = 1};
+		struct search_step st;
+		struct search *s;
+		struct dag d;
+		_cleanup_free_ double *breaks = NULL, *mends = NULL;
+		_cleanup_free_ bool *broken = NULL;
+		uint32_t culprit;
+
+		rng_seed(&p.rng, 100 + t);
+		simulate_history(&p.rng, 400, true, &d);
+		p.dag = &d;
+		breaks = levels(&d, d.n / 3, 0, 1);
+		mends = levels(&d, d.n / 2, 0, 1);
+		broken = xcalloc(d.n, sizeof(*broken));
+		for (uint32_t x = 0; x + 1 < d.n; x++)
+			broken[x] = breaks[x] > 0 && !(mends[x] > 0);
+		do {
+			free((double *)p.level);
+			culprit = 1 + (uint32_t)(rng_uniform(&p.rng) * (d.n - 1));
+			p.level = levels(&d, culprit, 1000, 1005);
+		} while (!(p.level[d.n - 1] > 1001));
+		search_new(&sane, &d, &s);
+		st = play(s, &p, broken);
+		named += st.action == SEARCH_FOUND || st.action == SEARCH_SET;
+		held += st.action == SEARCH_FOUND && st.node == culprit;
+		for (uint32_t k = 0; k < st.set_n; k++)
+			held += st.set[k] == culprit;
+		builds += p.builds;
+		search_free(s);
+		free((double *)p.level);
+		dag_release(&d);
+	}
+	is_int(named, TRIALS, "a row of a sixth of a history with merges: all name somebody");
+	ok(held >= TRIALS - 3, "with the culprit in %u of %d", held, TRIALS);
+	ok(builds <= 22 * TRIALS, "in %.1f builds", (double)builds / TRIALS);
+}
+
 static void two_steps(void)
 {
 	struct dag d;
@@ -487,6 +584,8 @@ int main(void)
 	drifting();
 	deterministic_machine();
 	skips_and_drops();
+	blocks();
+	blocks_with_merges();
 	two_steps();
 	degenerate();
 	huge();
