@@ -320,7 +320,7 @@ static int want_aligned(struct db_case *one)
 		return err_set(-EINVAL, "case %" PRId64 " has no proven commit to build with aligned functions", one->id);
 	}
 	json_object_object_del(o, "aligned");
-	json_object_object_del(o, "aligned_since");
+	json_object_object_del(o, "aligned_after");
 	json_object_object_add(o, "align", json_object_new_int(1));
 	free(one->proof);
 	one->proof = json_line(o);

@@ -62,7 +62,7 @@ static int fill(struct engine *e, const struct scope *s, const struct canary_con
 		return r;
 	x->cmp.base = xstrdup(k->commit); /* its own values, shifts and all, are no history of its spread */
 	x->cmp.id = s->cmp.id;
-	x->cmp.created = s->cmp.created;
+	x->cmp.after_run = s->cmp.after_run;
 	x->cmp.kconfig = xstrdup(x->tree.id == s->tree.id ? s->cmp.kconfig : x->tcfg.kconfig);
 	r = build_epoch(x->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, x->cmp.kconfig, epoch);
 	x->cmp.epoch = xstrdup(r < 0 ? "" : epoch);
@@ -203,7 +203,7 @@ static int compare_sides(struct engine *e, const struct canary *k, const char *m
 }
 
 int engine_canary_verdict(struct engine *e, const struct scope *s, const char *metric, const char *base, const char *head,
-			  usec_t since, double effect, struct canary_verdict *ret)
+			  int64_t after_run, double effect, struct canary_verdict *ret)
 {
 	struct canary_verdict v = {.state = CANARY_NONE};
 	struct boots side[3] = {0};
@@ -220,11 +220,11 @@ int engine_canary_verdict(struct engine *e, const struct scope *s, const char *m
 	}
 	r = canary_kpi(&k, &kpi);
 	if (r >= 0)
-		r = engine_boots(e, s, base, metric, since, &side[0]);
+		r = engine_boots(e, s, base, metric, after_run, &side[0]);
 	if (r >= 0)
-		r = engine_boots(e, s, head, metric, since, &side[1]);
+		r = engine_boots(e, s, head, metric, after_run, &side[1]);
 	if (r >= 0)
-		r = engine_boots(e, &k.scope, k.commit, kpi, since, &side[2]);
+		r = engine_boots(e, &k.scope, k.commit, kpi, after_run, &side[2]);
 	if (r >= 0)
 		r = compare_sides(e, &k, kpi, side, effect, &v);
 	if (r >= 0 && (v.state == CANARY_MOVED || v.state == CANARY_STEADY))

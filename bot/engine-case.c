@@ -177,7 +177,7 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 		   struct search *search)
 {
 	struct boots b = {0};
-	int r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.created, &b);
+	int r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.after_run, &b);
 	size_t bad, good;
 
 	for (size_t k = 0; r >= 0 && k < b.n; k++) {

@@ -59,8 +59,8 @@ static int covered(struct engine *e, const struct detect_scope *d, int64_t machi
 
 /* ---- more boots ---- */
 
-/* Runs of a commit since then, whatever came of them; bad: those without values. */
-static int runs_since(struct engine *e, const struct scope *s, const char *commit, usec_t since, size_t *ret_n, size_t *ret_bad)
+/* Runs of a commit after that one, whatever came of them; bad: those without values. */
+static int runs_after(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, size_t *ret_n, size_t *ret_bad)
 {
 	struct db_build b = {0};
 	struct db_run *runs = NULL;
@@ -71,7 +71,7 @@ static int runs_since(struct engine *e, const struct scope *s, const char *commi
 	if (r >= 0)
 		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (runs[i].started >= since) {
+		if (runs[i].id > after_run) {
 			++*ret_n;
 			*ret_bad += !streq(runs[i].verdict, "ok");
 		}
@@ -97,7 +97,7 @@ static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t
 }
 
 /* The place of the boots that a provisional point at this commit gets: a comparison of the commit with itself, ended. Its
- * time tells which boots those are. */
+ * place among the runs tells which boots those are. */
 static int place_of_boots(struct engine *e, const struct detect_scope *d, const char *at, struct scope *ret)
 {
 	struct db_comparison c = {0};
@@ -107,7 +107,7 @@ static int place_of_boots(struct engine *e, const struct detect_scope *d, const 
 	if (r >= 0)
 		r = store_comparison_by_id(e->store, id, &c);
 	if (r >= 0 && streq(c.state, "open"))
-		r = store_comparison_end(e->store, id, "cancelled", "boots for a provisional change point");
+		r = store_comparison_end(e->store, id, "cancelled", NULL, "boots for a provisional change point");
 	db_comparison_release(&c);
 	return r < 0 ? r : engine_scope(e, id, ret);
 }
@@ -123,7 +123,7 @@ static int ask_boots(struct engine *e, const struct detect_scope *d, const char 
 	for (int i = 0; r >= 0 && i < 2; i++) {
 		size_t n, bad;
 
-		r = runs_since(e, &s, commit[i], s.cmp.created, &n, &bad);
+		r = runs_after(e, &s, commit[i], s.cmp.after_run, &n, &bad);
 		if (r >= 0 && bad >= MAX_BAD)
 			r = err_set(-ENODATA, "%.12s gives no values any more", commit[i]);
 		least = MIN(least, n);

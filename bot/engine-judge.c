@@ -41,7 +41,7 @@ static int end_comparison(struct engine *e, const struct scope *s, const char *s
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: %s: %s", s->cmp.base, s->cmp.head, state, text);
-	return store_comparison_end(e->store, s->cmp.id, state, text);
+	return store_comparison_end(e->store, s->cmp.id, state, NULL, text);
 }
 
 int engine_same_epoch(const struct scope *s)
@@ -118,7 +118,7 @@ static int judge_different(struct engine *e, const struct scope *s, const char *
 			   struct judged *out)
 {
 	struct canary_verdict k = {0};
-	int r = engine_canary_verdict(e, s, metric, s->cmp.base, s->cmp.head, s->cmp.created, v->effect, &k);
+	int r = engine_canary_verdict(e, s, metric, s->cmp.base, s->cmp.head, s->cmp.after_run, v->effect, &k);
 
 	if (r < 0)
 		return r;
@@ -139,10 +139,10 @@ static int judge_metric(struct engine *e, const struct scope *s, const char *met
 	struct verdict_config vc;
 	struct verdict_result v = {0};
 	struct boots a = {0}, b = {0};
-	int r = engine_boots(e, s, s->cmp.base, metric, s->cmp.created, &a);
+	int r = engine_boots(e, s, s->cmp.base, metric, s->cmp.after_run, &a);
 
 	if (r >= 0)
-		r = engine_boots(e, s, s->cmp.head, metric, s->cmp.created, &b);
+		r = engine_boots(e, s, s->cmp.head, metric, s->cmp.after_run, &b);
 	if (r >= 0)
 		r = engine_verdict_config(e, s, metric, &vc);
 	/* a KPI that this machine does not give (no value on any boot) is not judged */

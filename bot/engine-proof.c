@@ -8,6 +8,15 @@
 #define PRIO_PROOF 300
 #define MAX_PARTS 4             /* culprits searched in one comparison */
 
+/* Where the runs stand now: later ones are fresh. */
+static int64_t newest_run(struct engine *e)
+{
+	int64_t id = 0;
+
+	(void)store_last_run(e->store, &id);
+	return id;
+}
+
 int proof_start(struct engine *e, const struct scope *s, struct db_case *c, const char *culprit)
 {
 	struct commit_info info = {0};
@@ -19,7 +28,7 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 		r = err_set(-EINVAL, "commit %.12s has no parent to prove it against", culprit);
 	if (r >= 0) {
 		json_object_object_add(o, "parent", json_text(info.parents[0]));
-		json_object_object_add(o, "since", json_object_new_int64(now_usec()));
+		json_object_object_add(o, "after_run", json_object_new_int64(newest_run(e)));
 		json_object_object_add(o, "tries", json_object_new_int(isfinite(tries) ? tries + 1 : 1));
 		free(c->proof);
 		c->proof = json_line(o);
@@ -86,11 +95,11 @@ static int proof_failed(struct engine *e, struct db_case *c, const struct verdic
 }
 
 /* Was it the machine that changed? 1: yes, or not known yet; the proof goes on or begins afresh. */
-static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, usec_t since,
+static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after,
 			   const struct verdict_result *v)
 {
 	struct canary_verdict k = {0};
-	int r = engine_canary_verdict(e, s, c->metric, parent, c->culprit, since, v->effect, &k);
+	int r = engine_canary_verdict(e, s, c->metric, parent, c->culprit, after, v->effect, &k);
 
 	if (r >= 0 && k.state == CANARY_MORE) {
 		r = engine_pair_tasks(e, s, parent, c->culprit, 1, PRIO_PROOF, c->id);
@@ -110,7 +119,7 @@ static int proof_disturbed(struct engine *e, const struct scope *s, struct db_ca
 	return r < 0 ? r : 1;
 }
 
-static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, usec_t since)
+static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
 {
 	struct verdict_config vc;
 	struct verdict_result v = {0};
@@ -118,9 +127,9 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 	int r = engine_verdict_config(e, s, c->metric, &vc);
 
 	if (r >= 0)
-		r = engine_boots(e, s, parent, c->metric, since, &a);
+		r = engine_boots(e, s, parent, c->metric, after, &a);
 	if (r >= 0)
-		r = engine_boots(e, s, c->culprit, c->metric, since, &b);
+		r = engine_boots(e, s, c->culprit, c->metric, after, &b);
 	if (r >= 0) {
 		vc.min_boots = engine_deterministic(s) ? MIN(e->cfg->proof_boots, 3) : e->cfg->proof_boots;
 		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
@@ -131,7 +140,7 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 		c->boots += MAX(r, 0);
 		if (r >= 0)
 			r = store_case_put(e->store, c, NULL);
-	} else if (r >= 0 && v.verdict == VERDICT_DIFFERENT && (r = proof_disturbed(e, s, c, parent, since, &v)) != 0) {
+	} else if (r >= 0 && v.verdict == VERDICT_DIFFERENT && (r = proof_disturbed(e, s, c, parent, after, &v)) != 0) {
 		r = MIN(r, 0);
 	} else if (r >= 0 && v.verdict == VERDICT_DIFFERENT && (v.effect < 0) == (c->effect < 0)) {
 		char *text = proof_json(c, parent, &a, &b, &v);
@@ -213,7 +222,7 @@ static int conclude(struct engine *e, const struct scope *s, struct db_case *c, 
 }
 
 /* Tip against tip with the culprit undone, interleaved. */
-static int measure_revert(struct engine *e, const struct scope *s, struct db_case *c, const char *revert, usec_t since)
+static int measure_revert(struct engine *e, const struct scope *s, struct db_case *c, const char *revert, int64_t after)
 {
 	struct verdict_config vc;
 	struct verdict_result v = {0};
@@ -222,9 +231,9 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 	int r = engine_verdict_config(e, s, c->metric, &vc);
 
 	if (r >= 0)
-		r = engine_boots(e, s, s->cmp.head, c->metric, since, &a);
+		r = engine_boots(e, s, s->cmp.head, c->metric, after, &a);
 	if (r >= 0)
-		r = engine_boots(e, s, revert, c->metric, since, &b);
+		r = engine_boots(e, s, revert, c->metric, after, &b);
 	if (r >= 0)
 		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
 	if (r >= 0 && v.verdict == VERDICT_MORE) {
@@ -246,7 +255,7 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 static int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	_cleanup_free_ char *revert = proof_text(c, "revert_commit"), *made = NULL;
-	double since = proof_number(c, "revert_since");
+	double after = proof_number(c, "revert_after");
 	int r;
 
 	if (!revert) {
@@ -256,13 +265,13 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 		if (r < 0)
 			return conclude(e, s, c, err_msg());
 		proof_set(c, "revert_commit", json_text(made));
-		proof_set(c, "revert_since", json_object_new_int64(now_usec()));
+		proof_set(c, "revert_after", json_object_new_int64(newest_run(e)));
 		return case_state(e, c, "proving", "undoing %.12s on top of %.12s as %.12s", c->culprit, s->cmp.head, made);
 	}
 	r = need_build(e, s, c, revert);
 	if (r == -ENOEXEC)
 		return conclude(e, s, c, err_msg());
-	return r > 0 ? measure_revert(e, s, c, revert, since) : r;
+	return r > 0 ? measure_revert(e, s, c, revert, isfinite(after) ? (int64_t)after : 0) : r;
 }
 
 static int aligned_done(struct engine *e, struct db_case *c, const char *text)
@@ -286,7 +295,7 @@ static int judge_aligned(struct engine *e, struct db_case *c, const struct verdi
 	return aligned_done(e, c, text);
 }
 
-static int measure_aligned(struct engine *e, const struct scope *a, struct db_case *c, const char *parent, usec_t since)
+static int measure_aligned(struct engine *e, const struct scope *a, struct db_case *c, const char *parent, int64_t after)
 {
 	struct verdict_config vc;
 	struct verdict_result v = {0};
@@ -294,9 +303,9 @@ static int measure_aligned(struct engine *e, const struct scope *a, struct db_ca
 	int r = engine_verdict_config(e, a, c->metric, &vc);
 
 	if (r >= 0)
-		r = engine_boots(e, a, parent, c->metric, since, &x);
+		r = engine_boots(e, a, parent, c->metric, after, &x);
 	if (r >= 0)
-		r = engine_boots(e, a, c->culprit, c->metric, since, &y);
+		r = engine_boots(e, a, c->culprit, c->metric, after, &y);
 	if (r >= 0)
 		r = verdict_two(&vc, x.value, x.n, y.value, y.n, &v);
 	if (r >= 0 && v.verdict == VERDICT_MORE) {
@@ -315,13 +324,13 @@ static int measure_aligned(struct engine *e, const struct scope *a, struct db_ca
 static int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
 {
 	_cleanup_free_ char *kconfig = xasprintf("%s" KCONFIG_ALIGNED, s->cmp.kconfig);
-	double since = proof_number(c, "aligned_since");
+	double after = proof_number(c, "aligned_after");
 	struct scope a = *s;    /* borrowed */
 	int r;
 
 	a.cmp.kconfig = kconfig;
-	if (!isfinite(since)) {
-		proof_set(c, "aligned_since", json_object_new_int64(now_usec()));
+	if (!isfinite(after)) {
+		proof_set(c, "aligned_after", json_object_new_int64(newest_run(e)));
 		return case_state(e, c, "proving", "building %.12s and its parent with aligned functions", c->culprit);
 	}
 	r = need_build(e, &a, c, parent);
@@ -332,7 +341,7 @@ static int prove_aligned(struct engine *e, const struct scope *s, struct db_case
 
 		return aligned_done(e, c, text);
 	}
-	return r > 0 ? measure_aligned(e, &a, c, parent, (usec_t)since) : r;
+	return r > 0 ? measure_aligned(e, &a, c, parent, (int64_t)after) : r;
 }
 
 /* One more boot of the culprit sees whether it runs what it changes; where instructions can be counted exactly, one of the
@@ -355,7 +364,7 @@ int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 	int r;
 
 	if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, "parent", &p) ||
-	    !json_object_object_get_ex(o, "since", &t)) {
+	    !json_object_object_get_ex(o, "after_run", &t)) {
 		json_object_put(o);
 		return proof_start(e, s, c, c->culprit);
 	}

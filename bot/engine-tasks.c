@@ -152,7 +152,7 @@ static int still_runs(struct engine *e, const struct scope *s, const char *commi
 	for (i = r < 0 ? 0 : n; i > 0 && !streq(runs[i - 1].verdict, "ok"); i--)
 		bad++;
 	for (i = 0; r >= 0 && i < n; i++)
-		recent += runs[i].started >= s->cmp.created;
+		recent += runs[i].id > s->cmp.after_run;
 	if (r >= 0 && recent > (size_t)e->cfg->max_boots * RUNS_PER_BOOT)
 		r = err_set(-ENOTRECOVERABLE, "%zu runs of %.12s came to no verdict", recent, commit);
 	if (r >= 0 && bad >= FAILED_IN_A_ROW)
@@ -261,7 +261,7 @@ void boots_release(struct boots *b)
 	*b = (struct boots){0};
 }
 
-int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, usec_t since,
+int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, int64_t after_run,
 		 struct boots *ret)
 {
 	struct db_build b = {0};
@@ -287,7 +287,7 @@ int engine_boots(struct engine *e, const struct scope *s, const char *commit, co
 
 		for (size_t j = 0; j < i && first; j++)
 			first = !streq(x.boot[j], x.boot[i]);
-		if (!first || x.time[i] < since)
+		if (!first || x.run[i] <= after_run)
 			continue;
 		for (size_t j = i; j < x.n; j++)
 			if (streq(x.boot[j], x.boot[i])) {
@@ -295,7 +295,7 @@ int engine_boots(struct engine *e, const struct scope *s, const char *commit, co
 				runs++;
 			}
 		out.value[out.n] = sum / runs;
-		out.when[out.n++] = x.time[i] / 1e6;
+		out.when[out.n++] = x.run[i];
 	}
 	sample_release(&x);
 	*ret = out;

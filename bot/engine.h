@@ -84,16 +84,16 @@ int engine_canary(struct engine *e, const struct scope *s, const char *a, const 
 		  struct canary *ret);
 enum canary_state { CANARY_NONE, CANARY_STEADY, CANARY_MOVED, CANARY_MORE };   /* MORE: too few values yet */
 struct canary_verdict { enum canary_state state; size_t n_a, n_b; double effect, p; char text[300]; /* "; canary ..." */ };
-/* Beside runs of base and head since then; effect: the change of the metric that it may explain. */
+/* Beside runs of base and head after that one; effect: the change of the metric that it may explain. */
 int engine_canary_verdict(struct engine *e, const struct scope *s, const char *metric, const char *base, const char *head,
-			  usec_t since, double effect, struct canary_verdict *ret);
+			  int64_t after_run, double effect, struct canary_verdict *ret);
 /* Its machine is suspect from now on, until 'machine resume'. */
 int engine_flag_machine(struct engine *e, const struct scope *s, const char *what);
 
-/* One value per boot (runs of a boot averaged), oldest boot first, of boots started at or after since. */
+/* One value per boot (runs of a boot averaged), oldest boot first, of runs after that one (0: all). when: the boot's first run. */
 struct boots { size_t n; double *value; double *when; };
 void boots_release(struct boots *b);
-int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, usec_t since,
+int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, int64_t after_run,
 		 struct boots *ret);
 /* How many runs of a commit did not end ok, and the last cause (new string or NULL). */
 int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,

@@ -146,7 +146,7 @@ static int order_by_line(struct store *s, const struct config *cfg, const struct
 	return r < 0 ? r : on;
 }
 
-/* By the time of each commit's first boot. */
+/* By the order of each commit's first boot. */
 static void order_by_boot(struct order *o, size_t n)
 {
 	int64_t first = 0;
@@ -156,7 +156,7 @@ static void order_by_boot(struct order *o, size_t n)
 		if (!i || !streq(o[i].p->commit, o[i - 1].p->commit)) {
 			first = INT64_MAX;
 			for (size_t k = i; k < n && streq(o[k].p->commit, o[i].p->commit); k++)
-				first = MIN(first, (int64_t)o[k].p->started);
+				first = MIN(first, o[k].p->first_run);
 		}
 		o[i].time = first;
 	}

@@ -381,14 +381,14 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 	return job_parse_checked(&x->job, res, &facts, &x->values, &x->checks, &x->verdict, &x->cause);
 }
 
-static int store_result(struct work *w, struct run_parts *x, usec_t started)
+static int store_result(struct work *w, struct run_parts *x, usec_t started, usec_t mono)
 {
 	struct metric_set none = {0};
 	_cleanup_free_ char *boot = xasprintf("%" PRId64 ".%" PRId64, w->task.id, w->task.attempts);
 	struct db_run row = {.build = x->build.id, .machine = x->dbm.id, .replicate = arg_int(w, "replicate"),
 			     .task = w->task.id, .job = x->dbjob.id, .boot = boot, .verdict = (char *)x->verdict,
 			     .cause = x->cause, .result_dir = x->dir, .root_image = x->root.hash, .started = started,
-			     .seconds = (now_usec() - started) / 1e6, .boot_seconds = x->boot.boot_seconds,
+			     .seconds = (mono_usec() - mono) / 1e6, .boot_seconds = x->boot.boot_seconds,
 			     .exposed = !x->boot.isolated};
 
 	bool ran = streq(x->verdict, "ok") || streq(x->verdict, "untrusted");
@@ -423,7 +423,7 @@ static int image_back(struct work *w, struct run_parts *x, usec_t *retry)
 static int do_run(struct work *w, usec_t *retry)
 {
 	struct run_parts x = {.verdict = "infra"};
-	usec_t started = now_usec();
+	usec_t started = now_usec(), mono = mono_usec();
 	struct store *s = w->c->store;
 	const char *commit = arg(w, "commit");
 	bool infra;
@@ -461,7 +461,7 @@ static int do_run(struct work *w, usec_t *retry)
 			free(x.cause);
 			x.cause = xstrdup(w->result);
 			x.verdict = "infra";
-			(void)store_result(w, &x, started);
+			(void)store_result(w, &x, started, mono);
 		}
 		r = -EIO;
 	} else if (profile_wanted(w)) {
@@ -469,7 +469,7 @@ static int do_run(struct work *w, usec_t *retry)
 	} else {
 		const struct metric_value *kpi = metric_set_get(&x.values, job_kpis(&x.job)[0]);
 
-		r = store_result(w, &x, started);
+		r = store_result(w, &x, started, mono);
 		if (r < 0) { /* a full disk, say: the files stay, the run is done again later */
 			say(w, "cannot store the run: %s", err_msg());
 			*retry = backoff(w);

@@ -76,7 +76,7 @@ int store_build_by_id(struct store *s, int64_t id, struct db_build *ret)
 
 int store_builds(struct store *s, int64_t tree, const char *kconfig, struct db_build **ret, size_t *ret_n)
 {
-	return db_list(s, &BUILD, ret, ret_n, "WHERE tree = ?1 AND (?2 IS NULL OR kconfig = ?2) ORDER BY time, id", INT(tree),
+	return db_list(s, &BUILD, ret, ret_n, "WHERE tree = ?1 AND (?2 IS NULL OR kconfig = ?2) ORDER BY id", INT(tree),
 		       TEXT(kconfig));
 }
 
@@ -95,7 +95,7 @@ static int build_seconds(struct store *s, int64_t tree, const char *kconfig, boo
 	sqlite3_stmt *st;
 	int r = stmt_get(s,
 			 "SELECT seconds FROM build WHERE tree = ? AND kconfig = ? AND clean = ? AND NOT cached AND state = 'ok' AND "
-			 "seconds IS NOT NULL ORDER BY time DESC LIMIT 21",
+			 "seconds IS NOT NULL ORDER BY id DESC LIMIT 21",
 			 ARGS(INT(tree), TEXT(kconfig), INT(clean)), &st);
 
 	if (r < 0)

@@ -18,6 +18,8 @@ static const struct field COMPARISON_FIELDS[] = {
 	Q(created, FT_NOW),
 	Q(ended, FT_INT0),
 	Q(disturbed, FT_INT),
+	Q(after_run, FT_INT, .write = "coalesce(nullif(?, 0), (SELECT coalesce(max(id), 0) FROM run))"),
+	Q(fault, FT_TEXT, .write = "coalesce(?, '')"),
 	Q(asked, FT_TEXT, .write = "coalesce(?, '" ASKED_HAND "')"),
 };
 ENTITY(COMPARISON, "comparison", "comparison", db_comparison);
@@ -41,6 +43,7 @@ static const struct field CASE_FIELDS[] = {
 	C(boots, FT_INT),
 	C(builds, FT_INT),
 	C(note, FT_TEXT),
+	C(failure, FT_TEXT),
 	C(opened, FT_NOW),
 	C(changed, FT_NOW),
 	C(asked, FT_TEXT, .key = true), /* an update must not undo what another process has said meanwhile */
@@ -118,18 +121,19 @@ int store_comparisons(struct store *s, const char *state, struct db_comparison *
 	return db_list(s, &COMPARISON, ret, ret_n, "WHERE ?1 IS NULL OR state = ?1 ORDER BY id", TEXT(state));
 }
 
-int store_comparison_end(struct store *s, int64_t id, const char *state, const char *reason)
+int store_comparison_end(struct store *s, int64_t id, const char *state, const char *fault, const char *reason)
 {
-	int r = db_exec(s, "UPDATE comparison SET state = ?1, reason = ?2, ended = CASE ?1 WHEN 'open' THEN NULL ELSE ?3 END "
-			   "WHERE id = ?4",
-			TEXT(state), TEXT(reason), INT(now_usec()), INT(id));
+	int r = db_exec(s, "UPDATE comparison SET state = ?1, reason = ?2, ended = CASE ?1 WHEN 'open' THEN NULL ELSE ?3 END, "
+			   "fault = coalesce(?5, '') WHERE id = ?4",
+			TEXT(state), TEXT(reason), INT(now_usec()), INT(id), TEXT(fault));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no comparison %" PRId64 " in the database", id);
 }
 
 int store_comparison_again(struct store *s, int64_t id)
 {
-	int r = db_exec(s, "UPDATE comparison SET created = ?, disturbed = disturbed + 1 WHERE id = ?", INT(now_usec()), INT(id));
+	int r = db_exec(s, "UPDATE comparison SET after_run = (SELECT coalesce(max(id), 0) FROM run), disturbed = disturbed + 1 "
+			   "WHERE id = ?", INT(id));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no comparison %" PRId64 " in the database", id);
 }

@@ -52,7 +52,45 @@ static const char to_3[] =
 	"CREATE TABLE served (resource TEXT NOT NULL, tree INTEGER NOT NULL, turn INTEGER NOT NULL,"
 	" PRIMARY KEY (resource, tree)) STRICT, WITHOUT ROWID;";
 
-static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3};
+#define RUN_COLUMNS                                                                                                    \
+	"id, build, job, machine, boot, replicate, verdict, cause, started, seconds, boot_seconds, result_dir, "       \
+	"root_image, task, exposed"
+
+/* Runs by their number instead of the clock, the last head that was measured, cases about failures. */
+static const char to_4[] =
+	"CREATE TABLE branch_base (id INTEGER PRIMARY KEY, branch INTEGER NOT NULL REFERENCES branch ON DELETE CASCADE,"
+	" job TEXT NOT NULL REFERENCES job, machine INTEGER NOT NULL REFERENCES machine, kconfig TEXT NOT NULL,"
+	" oid TEXT NOT NULL, UNIQUE (branch, job, machine, kconfig)) STRICT;"
+	"ALTER TABLE comparison ADD COLUMN after_run INTEGER NOT NULL DEFAULT 0;"
+	"ALTER TABLE comparison ADD COLUMN fault TEXT NOT NULL DEFAULT ''"
+	" CHECK (fault IN ('', 'base', 'head', 'both', 'infra'));"
+	"ALTER TABLE \"case\" ADD COLUMN failure TEXT;"
+	"UPDATE comparison SET after_run = (SELECT coalesce(max(id), 0) FROM run WHERE started < created);"
+	/* heads of the branch itself, not of a series on top nor of older points; the last one measured */
+	"INSERT INTO branch_base (branch, job, machine, kconfig, oid) SELECT branch, job, machine, kconfig, head FROM ("
+	"SELECT b.id AS branch, q.job, q.machine, q.kconfig, q.head, max(h.id) AS moved FROM comparison q"
+	" JOIN branch b ON b.tree = q.tree AND b.name = q.branch JOIN head_event h ON h.branch = b.id AND"
+	" h.new_head = q.head WHERE q.state IN ('same', 'different') GROUP BY 1, 2, 3, 4) ORDER BY moved;"
+	"DROP VIEW v_points;"
+	"CREATE TABLE run_4 (id INTEGER PRIMARY KEY AUTOINCREMENT, build INTEGER NOT NULL REFERENCES build ON DELETE CASCADE,"
+	" job TEXT NOT NULL REFERENCES job, machine INTEGER NOT NULL REFERENCES machine, boot TEXT NOT NULL,"
+	" replicate INTEGER NOT NULL, verdict TEXT NOT NULL CHECK (verdict IN ('ok', 'failed', 'incomplete',"
+	" 'boot-failed', 'timeout', 'crashed', 'untrusted', 'infra')), cause TEXT, started INTEGER NOT NULL,"
+	" seconds REAL NOT NULL, boot_seconds REAL, result_dir TEXT, root_image TEXT, task INTEGER,"
+	" exposed INTEGER NOT NULL DEFAULT 0) STRICT;"
+	"INSERT INTO run_4 (" RUN_COLUMNS ") SELECT " RUN_COLUMNS " FROM run ORDER BY id;"
+	"DROP TABLE run;"
+	"ALTER TABLE run_4 RENAME TO run;"
+	"CREATE INDEX run_build ON run (build, job, machine);"
+	"CREATE VIEW v_points AS"
+	" SELECT t.name AS tree, b.commit_oid AS commit_oid, b.kconfig AS kconfig, j.name AS job, m.tbox_group AS tbox_group,"
+	" m.name AS machine, r.id AS run, r.boot AS boot, r.started AS time, r.verdict AS verdict, k.name AS metric,"
+	" k.unit AS unit, v.value AS value, p.name AS patches, p.base AS base"
+	" FROM value v JOIN run r ON r.id = v.run JOIN metric k ON k.id = v.metric JOIN build b ON b.id = r.build"
+	" JOIN tree t ON t.id = b.tree JOIN job j ON j.id = r.job JOIN machine m ON m.id = r.machine"
+	" LEFT JOIN patched p ON p.tree = b.tree AND p.commit_oid = b.commit_oid;";
+
+static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};
 
 static int check_file(struct store *s, const struct schema *sc, int64_t *ret_version)

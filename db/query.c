@@ -69,7 +69,8 @@ struct question {
 /* Boots are what is counted: runs of one boot are averaged first. */
 #define BOOTS                                                                                                          \
 	"(SELECT t.name AS tree, b.id AS build, b.commit_oid AS oid, b.kconfig AS kconfig, j.name AS job, j.id AS job_id, " \
-	PATCHES " AS patches, m.tbox_group AS tbox, k.id AS metric, k.name AS metric_name, k.unit AS unit, min(r.started) AS started, "     \
+	PATCHES " AS patches, m.tbox_group AS tbox, k.id AS metric, k.name AS metric_name, k.unit AS unit, "                    \
+	"min(r.started) AS started, min(r.id) AS first_run, "                                                          \
 	"count(*) AS runs, avg(v.value) AS x, min(v.value) AS lo, max(v.value) AS hi FROM metric k JOIN " RUN_JOINS    \
 	" JOIN value v ON v.run = r.id AND v.metric = k.id WHERE {where} GROUP BY b.id, j.id, m.tbox_group, k.id, r.boot)"
 
@@ -84,7 +85,7 @@ static const struct question questions[] = {
 	 .where = {RUN_FILTERS,
 		   [F_METRIC] = "EXISTS (SELECT 1 FROM value v JOIN metric k ON k.id = v.metric WHERE v.run = r.id AND k.name GLOB ?5)",
 		   [F_CASE] = CASE_RUNS},
-	 .order = "r.started{dir}, r.id{dir}"},
+	 .order = "r.id{dir}"},
 	{.what = "checks", .from = ALL_CHECKS,
 	 .col = {{"run", "c.run", K_NUMBER}, {"time", "iso_time(c.time)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
 		 {"against", "c.base"}, {"job", "j.name"}, {"machine", "m.name"}, {"run_verdict", "r.verdict"}, {"check", "c.name"},
@@ -111,7 +112,8 @@ static const struct question questions[] = {
 		 {"stddev_pct", "round(100 * stddev_pop(x) / abs(avg(x)), 4)", K_NUMBER}, {"min", "min(lo)", K_NUMBER},
 		 {"max", "max(hi)", K_NUMBER}, {"unit", "unit"}, {"patches", "patches"}},
 	 .where = {RUN_FILTERS, [F_METRIC] = "k.name GLOB ?5"},
-	 .tail = " GROUP BY build, job_id, tbox, metric", .order = "min(started){dir}, build{dir}, job_id{dir}, metric_name{dir}",
+	 .tail = " GROUP BY build, job_id, tbox, metric",
+	 .order = "min(first_run){dir}, build{dir}, job_id{dir}, metric_name{dir}",
 	 .needs = "metric"},
 	{.what = "builds", .from = "build b JOIN tree t ON t.id = b.tree",
 	 .col = {{"id", "b.id", K_NUMBER}, {"time", "iso_time(b.time)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
@@ -147,7 +149,7 @@ static const struct question questions[] = {
 		   [F_UNTIL] = "c.changed < ?8", [F_STATE] = ONE_OF("c.state", "9"), [F_CASE] = "c.id = ?10"},
 	 .states = "suspected confirmed bisecting proving found reported unmailed undelivered fixed ignored "
 		   "not-reproduced",
-	 .order = "c.opened{dir}, c.id{dir}"},
+	 .order = "c.id{dir}"},
 	{.what = "trees", .from = "tree t",
 	 .col = {{"tree", "t.name"}, {"kind", "t.kind"}, {"enabled", "t.enabled", K_NUMBER},
 		 {"branches", "(SELECT count(*) FROM branch WHERE tree = t.id AND head IS NOT NULL)", K_NUMBER},
@@ -159,8 +161,8 @@ static const struct question questions[] = {
 	{.what = "machines", .from = "machine m",
 	 .col = {{"machine", "m.name"}, {"driver", "m.driver"}, {"tbox_group", "m.tbox_group"}, {"state", "m.state"},
 		 {"failures", "m.failures", K_NUMBER}, {"runs", "(SELECT count(*) FROM run WHERE machine = m.id)", K_NUMBER},
-		 {"last_run", "(SELECT iso_time(max(started)) FROM run WHERE machine = m.id)"}, {"description", "m.description"},
-		 {"note", "m.note"}},
+		 {"last_run", "(SELECT iso_time(started) FROM run WHERE machine = m.id ORDER BY id DESC LIMIT 1)"},
+		 {"description", "m.description"}, {"note", "m.note"}},
 	 .where = {[F_MACHINE] = MACHINE_IS("m"), [F_STATE] = ONE_OF("m.state", "9")},
 	 .states = "healthy suspect offline drained", .order = "m.name{dir}"},
 	{.what = "queue", .from = "task w",
@@ -176,14 +178,14 @@ static const struct question questions[] = {
 		   [F_MACHINE] = "w.resource = 'machine:' || ?4",
 		   [F_TREE] = "w.comparison IN (SELECT q.id FROM comparison q JOIN tree t ON t.id = q.tree WHERE t.name = ?1)",
 		   [F_CASE] = "w.\"case\" = ?10"},
-	 .states = "ready running done failed cancelled", .order = "w.created{dir}, w.id{dir}"},
+	 .states = "ready running done failed cancelled", .order = "w.id{dir}"},
 	{.what = "events", .from = "event e",
 	 .col = {{"time", "iso_time(e.time)"}, {"case", "e.\"case\"", K_NUMBER}, {"comparison", "e.comparison", K_NUMBER},
 		 {"task", "e.task", K_NUMBER}, {"event", "e.text"}},
 	 .where = {[F_SINCE] = "e.time >= ?7", [F_UNTIL] = "e.time < ?8",
 		   [F_CASE] = "(e.\"case\" = ?10 OR e.comparison = (SELECT comparison FROM \"case\" WHERE id = ?10))",
 		   [F_TREE] = "e.comparison IN (SELECT q.id FROM comparison q JOIN tree t ON t.id = q.tree WHERE t.name = ?1)"},
-	 .order = "e.time{dir}, e.id{dir}"},
+	 .order = "e.id{dir}"},
 };
 
 /* ---- right and wrong words ---- */

@@ -112,7 +112,7 @@ int store_run_put(struct store *s, const struct db_run *run, const struct metric
 
 /* ?1 build, ?2 job, ?3 tbox group or NULL */
 #define OF_BUILD "build = ?1 AND job = ?2 AND (?3 IS NULL OR machine IN (SELECT id FROM machine WHERE tbox_group = ?3)) "
-#define OLDEST_FIRST "ORDER BY started, run.id"
+#define OLDEST_FIRST "ORDER BY run.id" /* clocks jump, numbers do not */
 
 int store_run_by_id(struct store *s, int64_t id, struct db_run *ret) { return db_get(s, &RUN, ret, "WHERE id = ?", INT(id)); }
 
@@ -127,6 +127,15 @@ int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret)
 {
 	return db_scalar(s, ret, "SELECT coalesce(max(run.id), 0) FROM run JOIN build ON build.id = run.build WHERE run.id > ? AND "
 				 "tree = ?", INT(after), INT(tree));
+}
+
+int store_last_run(struct store *s, int64_t *ret)
+{
+	int r = db_scalar(s, ret, "SELECT seq FROM sqlite_sequence WHERE name = 'run'");
+
+	if (r == -ENOENT)
+		*ret = 0;
+	return r == -ENOENT ? 0 : r;
 }
 
 double store_run_cost(struct store *s, const char *job, const char *tbox_group)
@@ -144,7 +153,7 @@ void sample_release(struct sample *s)
 		free(s->boot[i]);
 	free(s->value);
 	free(s->boot);
-	free(s->time);
+	free(s->run);
 	*s = (struct sample){0};
 }
 
@@ -155,7 +164,7 @@ int store_sample(struct store *s, int64_t build, const char *job, const char *tb
 	size_t cap[3] = {0};
 	sqlite3_stmt *st;
 	int r = stmt_get(s,
-			 "SELECT value, boot, started FROM run JOIN value ON value.run = run.id AND "
+			 "SELECT value, boot, run.id FROM run JOIN value ON value.run = run.id AND "
 			 "metric = (SELECT id FROM metric WHERE name = ?4) WHERE " OF_BUILD "AND verdict = 'ok' " OLDEST_FIRST,
 			 ARGS(INT(build), TEXT(job), TEXT(tbox_group), TEXT(metric)), &st);
 
@@ -164,10 +173,10 @@ int store_sample(struct store *s, int64_t build, const char *job, const char *tb
 	while ((r = stmt_step(s, st)) > 0) {
 		GROW(out.value, out.n, cap[0]);
 		GROW(out.boot, out.n, cap[1]);
-		GROW(out.time, out.n, cap[2]);
+		GROW(out.run, out.n, cap[2]);
 		out.value[out.n] = sqlite3_column_double(st, 0);
 		out.boot[out.n] = column_text(st, 1);
-		out.time[out.n++] = sqlite3_column_int64(st, 2);
+		out.run[out.n++] = sqlite3_column_int64(st, 2);
 	}
 	stmt_put(s, st);
 	if (r < 0) {

@@ -19,10 +19,22 @@ CREATE TABLE branch (
 	tree INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
 	name TEXT NOT NULL,
 	head TEXT,                                      -- NULL: deleted on the remote
-	tested TEXT,                                    -- last head that was compared to its end
+	tested TEXT,                                    -- last head whose comparisons have ended, whatever came of them
 	detected INTEGER NOT NULL DEFAULT 0,            -- newest run that the search for change points has seen
 	seen INTEGER NOT NULL,
 	UNIQUE (tree, name)
+) STRICT;
+
+-- From where the next head is compared, for each job on a machine: the last one that was measured there. The newest row is
+-- that of the job that moved last.
+CREATE TABLE branch_base (
+	id INTEGER PRIMARY KEY,
+	branch INTEGER NOT NULL REFERENCES branch ON DELETE CASCADE,
+	job TEXT NOT NULL REFERENCES job,
+	machine INTEGER NOT NULL REFERENCES machine,
+	kconfig TEXT NOT NULL,
+	oid TEXT NOT NULL,
+	UNIQUE (branch, job, machine, kconfig)
 ) STRICT;
 
 CREATE TABLE head_event (                               -- each move of a branch, kept for ever
@@ -86,7 +98,7 @@ CREATE TABLE machine (
 ) STRICT;
 
 CREATE TABLE run (
-	id INTEGER PRIMARY KEY,
+	id INTEGER PRIMARY KEY AUTOINCREMENT,           -- their order, which no clock and no removed tree can change
 	build INTEGER NOT NULL REFERENCES build ON DELETE CASCADE,
 	job TEXT NOT NULL REFERENCES job,
 	machine INTEGER NOT NULL REFERENCES machine,
@@ -181,7 +193,10 @@ CREATE TABLE comparison (
 	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'different', 'broken', 'cancelled',
 								       'disturbed')),
 	reason TEXT,
-	created INTEGER NOT NULL, ended INTEGER,        -- only boots since created count
+	created INTEGER NOT NULL, ended INTEGER,
+	after_run INTEGER NOT NULL DEFAULT 0,           -- newest run when it was asked: only later ones count
+	fault TEXT NOT NULL DEFAULT ''                  -- broken: which side could not be measured
+		CHECK (fault IN ('', 'base', 'head', 'both', 'infra')),
 	disturbed INTEGER NOT NULL DEFAULT 0,           -- rounds that the machine's canary spoilt
 	asked TEXT NOT NULL DEFAULT 'hand'              -- by whom; by 'hand' mails nobody
 		CHECK (asked IN ('hand', 'hand-mail', 'daemon')),
@@ -203,6 +218,7 @@ CREATE TABLE "case" (
 	candidates TEXT,                                -- JSON: what is left when it is a set; what was dropped, and why
 	boots INTEGER NOT NULL DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0,
 	note TEXT,                                      -- who ignored it and why, or why it ended
+	failure TEXT,                                   -- what fails, 'VERDICT: CAUSE' of a run; NULL: a metric has changed
 	opened INTEGER NOT NULL, changed INTEGER NOT NULL,
 	asked TEXT NOT NULL DEFAULT 'hand'              -- its comparison's; reopened: 'hand'
 		CHECK (asked IN ('hand', 'hand-mail', 'daemon')),

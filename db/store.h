@@ -51,6 +51,11 @@ int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t
 /* The branch whose last comparison was asked longest ago first; those without one before all. */
 int store_branches_by_turn(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n);
 int store_branch_tested(struct store *s, int64_t branch, const char *oid);
+/* From where a job on a machine is compared on a branch: the last head that was measured there. job NULL: of the job that
+ * moved last, whichever that is. -ENOENT where nothing was measured yet. */
+struct db_base { int64_t branch, machine; char *job, *kconfig, *oid; };
+int store_base_get(struct store *s, int64_t branch, const char *job, int64_t machine, const char *kconfig, char **ret_oid);
+int store_base_put(struct store *s, const struct db_base *b);   /* insert or replace */
 int store_branch_detected(struct store *s, int64_t branch, int64_t run);
 
 /* ---- builds ---- */
@@ -106,11 +111,13 @@ void db_run_release(struct db_run *r);
 /* The run and all its values in one transaction. */
 int store_run_put(struct store *s, const struct db_run *r, const struct metric_set *values, int64_t *ret_id);
 int store_run_by_id(struct store *s, int64_t id, struct db_run *ret);
-/* Runs of a build's job on all machines of a tbox group, oldest first; verdict NULL: any. */
+/* Runs of a build's job on all machines of a tbox group, in the order in which they ended; verdict NULL: any. */
 int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *verdict,
 	       struct db_run **ret, size_t *ret_n);
 /* The newest run of a tree after the run given; 0 where there is none. */
 int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret);
+/* The id of the newest run of all; 0 where there is none. Later ones get larger ids, whatever the clock does. */
+int store_last_run(struct store *s, int64_t *ret);
 /* Mean seconds of the newest 200 runs, boot and all; NAN without any. */
 double store_run_cost(struct store *s, const char *job, const char *tbox_group);
 
@@ -131,7 +138,7 @@ int store_checks(struct store *s, int64_t build, const char *job, const char *tb
 
 /* One metric of one build: a value per run with its boot, oldest first ("ok" runs only). boot strings point into the
  * block; free both with sample_release(). */
-struct sample { size_t n; double *value; char **boot; usec_t *time; };
+struct sample { size_t n; double *value; char **boot; int64_t *run; };    /* run: its id */
 void sample_release(struct sample *s);
 int store_sample(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *metric,
 		 struct sample *ret);
@@ -152,8 +159,8 @@ int store_measured(struct store *s, const char *commit, struct db_measured **ret
 int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret, size_t *ret_n);
 
 /* A metric's history, one value per boot (runs averaged), of all places that fit the filters (NULL: any), by place and
- * then the time of the boot. */
-struct db_point { struct db_measured place; char *commit; double value; usec_t started; };
+ * then the order of the boots. first_run: the id of the boot's first run. */
+struct db_point { struct db_measured place; char *commit; double value; int64_t first_run; };
 void db_point_release(struct db_point *p);
 int store_points(struct store *s, const char *tree, const char *kconfig, const char *job, const char *tbox_group,
 		 const char *metric, struct db_point **ret, size_t *ret_n);
@@ -191,7 +198,13 @@ struct db_comparison {
 	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *epoch, *state, *reason;
 	usec_t created, ended; int64_t disturbed;
 	char *asked;
+	int64_t after_run;      /* only runs with a larger id count; 0 when written: the newest run there is */
+	char *fault;            /* "", or the side that could not be measured: FAULT_* */
 };
+#define FAULT_BASE "base"
+#define FAULT_HEAD "head"
+#define FAULT_BOTH "both"
+#define FAULT_INFRA "infra"     /* ours: it says nothing about the commits */
 /* Who asked: a person, a person who wants it mailed, the daemon. What is asked by hand is mailed to nobody. */
 #define ASKED_HAND "hand"
 #define ASKED_HAND_MAIL "hand-mail"
@@ -202,11 +215,13 @@ void db_comparison_release(struct db_comparison *c);
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id);
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
 int store_comparisons(struct store *s, const char *state_or_null, struct db_comparison **ret, size_t *ret_n);
-int store_comparison_end(struct store *s, int64_t id, const char *state, const char *reason);
-int store_comparison_again(struct store *s, int64_t id);        /* created: now, disturbed: one more */
+/* fault: FAULT_*, or NULL. */
+int store_comparison_end(struct store *s, int64_t id, const char *state, const char *fault, const char *reason);
+int store_comparison_again(struct store *s, int64_t id);        /* runs until now do not count; disturbed: one more */
 
 struct db_case {
 	int64_t id, comparison, part, boots, builds; char *metric, *state, *culprit, *proof, *candidates, *note;
+	char *failure;          /* "VERDICT: CAUSE" of the runs that fail; NULL: a metric has changed */
 	double confidence, effect, effect_lo, effect_hi, posterior; usec_t opened, changed;
 	char *asked;            /* only read */
 };

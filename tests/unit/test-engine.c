@@ -35,6 +35,7 @@ struct world {
 	const char *base;       /* NULL: oid[0] */
 	char *since;            /* what the last profile's task was to watch */
 	int64_t cmp;
+	usec_t back;            /* so far does the clock go back after the question was asked */
 	int runs[2], profiles;
 };
 
@@ -186,7 +187,7 @@ static int do_run(struct world *w, struct json_object *o, const struct db_build 
 		r = job_parse_checked(&j, res, &facts, &values, &checks, &verdict, &cause);
 	if (r >= 0) {
 		struct db_run row = {.build = b->id, .machine = 2, .job = dj->id, .boot = boot, .verdict = (char *)verdict, .cause = cause,
-				     .replicate = json_object_get_int64(json_object_object_get(o, "replicate")), .started = now_usec(),
+				     .replicate = json_object_get_int64(json_object_object_get(o, "replicate")), .started = now_usec() - w->back,
 				     .seconds = 1};
 		struct db_machine m = {0};
 
@@ -423,6 +424,26 @@ static void test_untrusted(void)
 	db_comparison_release(&d);
 }
 
+/* One hour back after the question: each side gets as many boots as without that. */
+static void test_clock_back(void)
+{
+	WORLD w = {.side = {fast, fast}, .ran = "xdp_do_redirect"}, b = w, d = {.side = {fast, slow}, .ran = "xdp_do_redirect"};
+	struct db_comparison c = {0};
+
+	answer(&w, "same", &c);
+	db_comparison_release(&c);
+	c = (struct db_comparison){0};
+	b.back = d.back = 3600 * USEC_PER_SEC;
+	answer(&b, "same", &c);
+	ok(b.runs[0] == w.runs[0] && b.runs[1] == w.runs[1], "%d and %d boots, %d and %d without", b.runs[0], b.runs[1], w.runs[0],
+	   w.runs[1]);
+	db_comparison_release(&c);
+	c = (struct db_comparison){0};
+	answer(&d, "different", &c);
+	is_int(cases_of(&d), 1, "and a change is seen");
+	db_comparison_release(&c);
+}
+
 int main(void)
 {
 	_cleanup_free_ char *state = NULL;
@@ -441,6 +462,7 @@ int main(void)
 	test_watched();
 	test_capped();
 	test_untrusted();
+	test_clock_back();
 	fs_rm_rf(dir);
 	free(oid[0]);
 	free(oid[1]);

@@ -251,7 +251,7 @@ static void test_runs(void)
 	metric_set_add(&few, "only.here", 0.1, "s", -1, false);
 	run.started = 500000;
 	run.boot = (char *)"b0";
-	is_int(store_run_put(s, &run, &few, NULL), 0, "an older run with few values");
+	is_int(store_run_put(s, &run, &few, NULL), 0, "a later run with few values, by a clock that went back");
 	run.verdict = (char *)"crashed";
 	run.started = 2000000;
 	is_int(store_run_put(s, &run, NULL, NULL), 0, "a run without values");
@@ -260,7 +260,7 @@ static void test_runs(void)
 	metric_info_release(&info);
 
 	is_int(store_runs(s, build, run.job, "qemu-2c", NULL, &all, &n), 0, "runs of the group");
-	ok(n == 3 && streq(all[0].boot, "b0") && streq(all[2].verdict, "crashed"), "three, oldest first");
+	ok(n == 3 && streq(all[1].boot, "b0") && streq(all[2].verdict, "crashed"), "three, in their order");
 	DB_LIST_RELEASE(all, n, db_run_release);
 	is_int(store_runs(s, build, run.job, "other", NULL, &all, &n), 0, "runs of another group");
 	is_int(n, 0, "none");
@@ -269,15 +269,15 @@ static void test_runs(void)
 	ok(isnan(store_run_cost(s, run.job, "other")), "no cost without runs");
 
 	is_int(store_sample(s, build, run.job, "qemu-2c", "m.0001", &sample), 0, "sample");
-	ok(sample.n == 2 && sample.value[0] == 100 && sample.value[1] == 1.5 && streq(sample.boot[0], "b0"), "oldest first");
+	ok(sample.n == 2 && sample.value[0] == 1.5 && sample.value[1] == 100 && streq(sample.boot[1], "b0"), "in their order");
 	sample_release(&sample);
 
 	is_int(store_matrix(s, build, run.job, "qemu-2c", &mx), 0, "matrix");
 	ok(mx.n_metrics == 3001 && mx.n_runs == 3, "its size");
 	is_str(mx.metric[3000].name, "only.here", "in order of names");
-	ok(isnan(mx.v[0]) && mx.v[1] == 0.5 && mx.v[3] == 100 && mx.v[4] == 1.5 && isnan(mx.v[5]), "values and holes");
-	ok(mx.v[3000 * 3] == 0.1 && isnan(mx.v[3000 * 3 + 1]), "a metric that one run has");
-	ok(mx.v[2999 * 3 + 1] == 2999.5 && streq(mx.verdict[2], "crashed"), "the last ones");
+	ok(mx.v[0] == 0.5 && isnan(mx.v[1]) && mx.v[3] == 1.5 && mx.v[4] == 100 && isnan(mx.v[5]), "values and holes");
+	ok(mx.v[3000 * 3 + 1] == 0.1 && isnan(mx.v[3000 * 3]), "a metric that one run has");
+	ok(mx.v[2999 * 3] == 2999.5 && streq(mx.verdict[2], "crashed"), "the last ones");
 	matrix_release(&mx);
 	is_int(store_matrix(s, 99, run.job, NULL, &mx), 0, "matrix of nothing");
 	ok(mx.n_metrics == 0 && mx.n_runs == 0, "is empty");
@@ -314,14 +314,14 @@ static void test_cases(void)
 	store_run_put(s, &run, &m, NULL);
 	q = c.comparison = a_comparison(s);
 	is_int(a_comparison(s), q, "the same comparison keeps its id");
-	is_int(store_comparison_end(s, q, "different", NASTY), 0, "ended");
+	is_int(store_comparison_end(s, q, "different", NULL, NASTY), 0, "ended");
 	is_int(a_comparison(s), q, "asked again");
 	store_comparison_by_id(s, q, &cmp);
 	ok(streq(cmp.state, "different") && streq(cmp.reason, NASTY) && cmp.ended && streq(cmp.branch, ""), "is unchanged");
 	db_comparison_release(&cmp);
 	is_int(store_comparison_again(s, q), 0, "measured afresh");
 	store_comparison_by_id(s, q, &cmp);
-	ok(cmp.disturbed == 1 && cmp.created >= cmp.ended, "is counted, and only new boots hold");
+	ok(cmp.disturbed == 1 && cmp.after_run == 1 && !*cmp.fault, "is counted, and only new boots hold");
 	db_comparison_release(&cmp);
 	is_int(store_comparison_again(s, q + 1000), -ENOENT, "no such comparison");
 	is_int(store_comparisons(s, "open", &cs, &n), 0, "open ones");
@@ -695,6 +695,18 @@ static const char old_rows[] =
 	"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created)"
 	" VALUES (1, 1, 'main', 'a', 'b', 'k', 'j', 1, 1),"
 	" (2, 1, '', 'a', 'c', 'k', 'j', 1, 1);"
+	"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created, state)"
+	" VALUES (3, 1, 'main', 'h0', 'h1', 'k', 'j', 1, 50, 'same'),"
+	" (4, 1, 'main', 'h1', 'h2', 'k', 'j', 1, 60, 'broken'),"
+	" (5, 1, 'main', 'x', 'h0', 'k', 'j', 1, 70, 'same'),"       /* older, and compared later */
+	" (6, 1, 'main', 'h2', 'patched', 'k', 'j', 1, 80, 'different');"
+	"INSERT INTO branch (id, tree, name, head, tested, seen) VALUES (1, 1, 'main', 'h2', 'h2', 1);"
+	"INSERT INTO head_event (branch, time, old_head, new_head) VALUES (1, 1, NULL, 'h0'), (1, 2, 'h0', 'h1'),"
+	" (1, 3, 'h1', 'h2');"
+	"INSERT INTO build (id, tree, commit_oid, kconfig, state, time) VALUES (1, 1, 'h1', 'k', 'ok', 1);"
+	"INSERT INTO run (id, build, job, machine, boot, replicate, verdict, started, seconds)"
+	" VALUES (4, 1, 'j', 1, 'x', 1, 'ok', 40, 1), (9, 1, 'j', 1, 'y', 2, 'ok', 65, 1);"
+	"INSERT INTO value VALUES (4, 1, 10), (9, 1, 12);"
 	"INSERT INTO \"case\" (id, comparison, metric, state, confidence, opened, changed)"
 	" VALUES (7, 1, 1, 'found', 0.9, 1, 2),"
 	" (8, 2, 1, 'found', 0.9, 1, 2);"
@@ -715,6 +727,8 @@ static void test_format_1(void)
 	_cleanup_store_ struct store *s = NULL;
 	struct db_case c = {0};
 	struct db_delivery d = {0};
+	struct db_comparison q = {0};
+	_cleanup_free_ char *base = NULL;
 	sqlite3 *db;
 
 	is_int(fs_read("tests/fixtures/db/schema-1.sql", 0, &sql), 0, "the old schema");
@@ -738,9 +752,87 @@ static void test_format_1(void)
 	ok(streq(d.state, "sent") && d.attempts == 2, "has it");
 	db_delivery_release(&d);
 	is_int(store_delivery_get(s, 3, "smtp", "bob@example.org", &d), -ENOENT, "who was not has not");
+	is_int(store_comparison_by_id(s, 4, &q), 0, "a question");
+	is_int(q.after_run, 4, "knows the last run before it");
+	db_comparison_release(&q);
+	is_int(store_base_get(s, 1, "j", 1, "k", &base), 0, "its branch");
+	is_str(base, "h1", "goes on from the last head that was measured");
+	is_int(count(s, "value JOIN run ON run.id = value.run WHERE value.value = run.id + 6 OR value.value = run.id + 3"), 2,
+	       "the runs and their values are kept");
+	is_int(count(s, "v_points WHERE metric = 'm.0000'"), 2, "the view shows them");
+	db_exec(s, "DELETE FROM run");
+	db_exec(s, "INSERT INTO run (build, job, machine, boot, replicate, verdict, started, seconds) "
+		   "VALUES (1, 'j', 1, 'z', 3, 'ok', 1, 1)");
+	is_int(count(s, "run WHERE id = 10"), 1, "a number is not given again");
 	c = (struct db_case){.id = 8, .comparison = 2, .metric = (char *)"m.0000", .state = (char *)"unmailed",
 			     .confidence = 0.9};
 	is_int(store_case_put(s, &c, NULL), 0, "a new state");
+}
+
+/* From where each job is compared. */
+static void test_base(void)
+{
+	_cleanup_store_ struct store *s = fresh("base.db");
+	_cleanup_free_ char *a = NULL, *b = NULL, *any = NULL, *none = NULL;
+	struct db_base row = {.machine = 1, .kconfig = (char *)"k", .job = (char *)"0123456789abcdef"};
+
+	basics(s);
+	store_branch_head(s, 1, "main", oid(1), false, &row.branch);
+	is_int(store_base_get(s, row.branch, NULL, 0, NULL, &none), -ENOENT, "nothing was measured: %s", err_msg());
+	row.oid = (char *)oid(7);
+	is_int(store_base_put(s, &row), 0, "a head was");
+	row.machine = 2;
+	db_exec(s, "INSERT INTO machine (id, name, driver, tbox_group) VALUES (2, 'other', 'local', 'other')");
+	row.oid = (char *)oid(8);
+	is_int(store_base_put(s, &row), 0, "and another one elsewhere");
+	row.machine = 1;
+	row.oid = (char *)oid(9);
+	is_int(store_base_put(s, &row), 0, "and the next one");
+	is_int(store_base_get(s, row.branch, row.job, 1, "k", &a), 0, "read");
+	is_str(a, oid(9), "the newer one");
+	is_int(store_base_get(s, row.branch, row.job, 2, "k", &b), 0, "the other machine");
+	is_str(b, oid(8), "has its own");
+	is_int(store_base_get(s, row.branch, NULL, 0, NULL, &any), 0, "for one that is new");
+	is_str(any, oid(9), "the last that was written");
+	is_int(store_base_get(s, row.branch, row.job, 1, "other", &none), -ENOENT, "another kconfig has none");
+}
+
+/* The clock goes back between two runs: their order does not. */
+static void test_clock_back(void)
+{
+	_cleanup_store_ struct store *s = fresh("clock.db");
+	struct db_run run = a_run(basics(s)), *all = NULL;
+	struct db_point *points = NULL;
+	struct sample x = {0};
+	struct metric_set m = {0};
+	const usec_t now = 1800000000000000;
+	int64_t last = 0, other = 0;
+	size_t n = 0;
+
+	is_int(store_last_run(s, &last), 0, "no run yet");
+	is_int(last, 0, "is 0");
+	for (int i = 0; i < 3; i++) {
+		char boot[8];
+
+		snprintf(boot, sizeof(boot), "b%d", i);
+		run.boot = boot;
+		run.replicate = i + 1;
+		run.started = now - i * 3600 * USEC_PER_SEC;
+		metric_set_add(&m, "x.ops", i, "ops/s", 1, true);
+		is_int(store_run_put(s, &run, &m, &other), 0, "a run an hour before the last one");
+	}
+	is_int(store_last_run(s, &last), 0, "the newest");
+	is_int(last, other, "is the last one stored");
+	store_runs(s, run.build, run.job, "qemu-2c", NULL, &all, &n);
+	ok(n == 3 && all[0].replicate == 1 && all[2].replicate == 3, "runs in their order");
+	DB_LIST_RELEASE(all, n, db_run_release);
+	store_sample(s, run.build, run.job, "qemu-2c", "x.ops", &x);
+	ok(x.n == 3 && x.value[0] == 0 && x.value[2] == 2 && x.run[2] == last, "values, too");
+	sample_release(&x);
+	store_points(s, NULL, NULL, NULL, NULL, "x.ops", &points, &n);
+	ok(n == 3 && points[0].value == 0 && points[2].value == 2 && points[2].first_run == last, "and points");
+	DB_LIST_RELEASE(points, n, db_point_release);
+	metric_set_release(&m);
 }
 
 /* Who asks: inherited, raised by who mails, never lowered. */
@@ -1268,6 +1360,8 @@ int main(void)
 	test_many_tasks();
 	test_claim_race();
 	test_migrate();
+	test_base();
+	test_clock_back();
 	test_format_1();
 	test_asked();
 	test_open_race();
