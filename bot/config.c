@@ -6,82 +6,88 @@
 #include "lib/fs.h"
 #include "lib/yaml.h"
 
-enum key_type { K_TEXT, K_INT, K_NUMBER, K_SECONDS, K_BOOL, K_LIST, K_SANDBOX };
+enum key_type { K_TEXT, K_INT, K_INT64, K_NUMBER, K_SECONDS, K_BOOL, K_LIST, K_SANDBOX };
 struct key { const char *name; enum key_type type; size_t offset; double min, max; };
 
-#define AT(s, f) offsetof(struct s, f)
+/* How a value is stored follows from the member's own type: one of another type does not compile. */
+#define MEMBER(s, m) (((struct s *)NULL)->m)
+#define KEY(n, s, m, ...)                                                                                              \
+	{n, _Generic(MEMBER(s, m), char *: K_TEXT, int: K_INT, int64_t: K_INT64, double: K_NUMBER, bool: K_BOOL,       \
+		     struct strv: K_LIST), offsetof(struct s, m), ##__VA_ARGS__}
+#define SECONDS(n, s, m, ...) {n, _Generic(MEMBER(s, m), double: K_SECONDS), offsetof(struct s, m), ##__VA_ARGS__}
+#define SANDBOX(n, s, m) {n, _Generic(MEMBER(s, m), bool: K_SANDBOX), offsetof(struct s, m)}
 static const struct key main_keys[] = {
-	{"state_dir", K_TEXT, AT(config, state_dir)},
-	{"cache_dir", K_TEXT, AT(config, cache_dir)},
-	{"build_slots", K_INT, AT(config, build_slots), 1, 256},
-	{"build_jobs", K_INT, AT(config, build_jobs), 1, 1024},
-	{"min_free_mb", K_INT, AT(config, min_free_mb), 0, 1 << 24},
-	{"sandbox", K_SANDBOX, AT(config, no_sandbox)},
-	{"build_memory_mb", K_INT, AT(config, build_memory_mb), 128, 1 << 24},
-	{"build_disk_mb", K_INT, AT(config, build_disk_mb), 16, 1 << 24},
-	{"build_files", K_INT, AT(config, build_files), 100, 1 << 30},
-	{"build_timeout", K_SECONDS, AT(config, build_timeout_s), 1, 7 * 86400},
+	KEY("state_dir", config, state_dir),
+	KEY("cache_dir", config, cache_dir),
+	KEY("build_slots", config, build_slots, 1, 256),
+	KEY("build_jobs", config, build_jobs, 1, 1024),
+	KEY("min_free_mb", config, min_free_mb, 0, 1 << 24),
+	SANDBOX("sandbox", config, no_sandbox),
+	KEY("build_memory_mb", config, build_memory_mb, 128, 1 << 24),
+	KEY("build_disk_mb", config, build_disk_mb, 16, 1 << 24),
+	KEY("build_files", config, build_files, 100, 1 << 30),
+	SECONDS("build_timeout", config, build_timeout_s, 1, 7 * 86400),
 };
 static const struct key judge_keys[] = {
-	{"alpha", K_NUMBER, AT(config, alpha), 1e-9, 0.2},
-	{"confidence", K_NUMBER, AT(config, confidence), 0.5, 0.999999},
-	{"min_effect", K_NUMBER, AT(config, min_effect), 1e-6, 1},
-	{"min_boots", K_INT, AT(config, min_boots), 2, 1000},
-	{"max_boots", K_INT, AT(config, max_boots), 2, 10000},
-	{"proof_boots", K_INT, AT(config, proof_boots), 2, 1000},
-	{"proof_aligned", K_BOOL, AT(config, proof_aligned)},
-	{"detect_boots", K_INT, AT(config, detect_boots), 0, 100},
-	{"reach", K_BOOL, AT(config, reach)},
+	KEY("alpha", config, alpha, 1e-9, 0.2),
+	KEY("confidence", config, confidence, 0.5, 0.999999),
+	KEY("min_effect", config, min_effect, 1e-6, 1),
+	KEY("min_boots", config, min_boots, 2, 1000),
+	KEY("max_boots", config, max_boots, 2, 10000),
+	KEY("proof_boots", config, proof_boots, 2, 1000),
+	KEY("proof_aligned", config, proof_aligned),
+	KEY("detect_boots", config, detect_boots, 0, 100),
+	KEY("reach", config, reach),
 };
 static const struct key mail_keys[] = {
-	{"robot_name", K_TEXT, AT(config, robot_name)},
-	{"robot_address", K_TEXT, AT(config, robot_address)},
-	{"mbox", K_TEXT, AT(config, mbox)},
-	{"smtp", K_BOOL, AT(config, mail_smtp_enabled)},
-	{"smtp_url", K_TEXT, AT(config, smtp_url)},
-	{"smtp_user", K_TEXT, AT(config, smtp_user)},
-	{"smtp_password_file", K_TEXT, AT(config, smtp_password_file)},
-	{"smtp_ca_file", K_TEXT, AT(config, smtp_ca_file)},
-	{"smtp_starttls", K_BOOL, AT(config, smtp_starttls)},
-	{"allow", K_LIST, AT(config, mail_allow)},
-	{"always_cc", K_LIST, AT(config, mail_always_cc)},
-	{"max_recipients", K_INT, AT(config, mail_max_recipients), 1, 1000},
-	{"max_per_day", K_INT, AT(config, mail_max_per_day), 1, 100000},
+	KEY("robot_name", config, robot_name),
+	KEY("robot_address", config, robot_address),
+	KEY("mbox", config, mbox),
+	KEY("smtp", config, mail_smtp_enabled),
+	KEY("smtp_url", config, smtp_url),
+	KEY("smtp_user", config, smtp_user),
+	KEY("smtp_password_file", config, smtp_password_file),
+	KEY("smtp_ca_file", config, smtp_ca_file),
+	KEY("smtp_starttls", config, smtp_starttls),
+	KEY("allow", config, mail_allow),
+	KEY("always_cc", config, mail_always_cc),
+	KEY("max_recipients", config, mail_max_recipients, 1, 1000),
+	KEY("max_per_day", config, mail_max_per_day, 1, 100000),
 };
 static const struct key tree_keys[] = {
-	{"url", K_TEXT, AT(tree_config, url)},
-	{"credentials_file", K_TEXT, AT(tree_config, credentials_file)},
-	{"enabled", K_BOOL, AT(tree_config, enabled)},
-	{"program", K_BOOL, AT(tree_config, program)},
-	{"branches", K_LIST, AT(tree_config, branches)},
-	{"interval", K_SECONDS, AT(tree_config, interval_s), 1, 86400 * 30},
-	{"kconfig", K_TEXT, AT(tree_config, kconfig)},
-	{"build_command", K_TEXT, AT(tree_config, build_command)},
-	{"artefact", K_TEXT, AT(tree_config, artefact)},
-	{"jobs", K_LIST, AT(tree_config, jobs)},
-	{"patches", K_LIST, AT(tree_config, patches)},
-	{"machine", K_TEXT, AT(tree_config, machine)},
-	{"branch_label", K_TEXT, AT(tree_config, branch_label)},
-	{"mail_cc", K_LIST, AT(tree_config, mail_cc)},
-	{"max_commits", K_INT, AT(tree_config, max_commits), 1, 1000000},
-	{"trusted", K_BOOL, AT(tree_config, trusted)},
+	KEY("url", tree_config, url),
+	KEY("credentials_file", tree_config, credentials_file),
+	KEY("enabled", tree_config, enabled),
+	KEY("program", tree_config, program),
+	KEY("branches", tree_config, branches),
+	SECONDS("interval", tree_config, interval_s, 1, 86400 * 30),
+	KEY("kconfig", tree_config, kconfig),
+	KEY("build_command", tree_config, build_command),
+	KEY("artefact", tree_config, artefact),
+	KEY("jobs", tree_config, jobs),
+	KEY("patches", tree_config, patches),
+	KEY("machine", tree_config, machine),
+	KEY("branch_label", tree_config, branch_label),
+	KEY("mail_cc", tree_config, mail_cc),
+	KEY("max_commits", tree_config, max_commits, 1, 1000000),
+	KEY("trusted", tree_config, trusted),
 };
 static const struct key machine_keys[] = {
-	{"driver", K_TEXT, AT(machine, driver)},
-	{"tbox_group", K_TEXT, AT(machine, tbox_group)},
-	{"cpus", K_INT, AT(machine, cpus), 1, 4096},
-	{"memory_mb", K_INT, AT(machine, memory_mb), 64, 1 << 24},
-	{"icount_shift", K_INT, AT(machine, icount_shift), 0, 10},
-	{"qemu", K_TEXT, AT(machine, qemu)},
-	{"append", K_TEXT, AT(machine, append)},
-	{"boot_timeout", K_SECONDS, AT(machine, boot_timeout_s), 1, 86400},
-	{"description", K_TEXT, AT(machine, description)},
+	KEY("driver", machine, driver),
+	KEY("tbox_group", machine, tbox_group),
+	KEY("cpus", machine, cpus, 1, 4096),
+	KEY("memory_mb", machine, memory_mb, 64, 1 << 24),
+	KEY("icount_shift", machine, icount_shift, 0, 10),
+	KEY("qemu", machine, qemu),
+	KEY("append", machine, append),
+	SECONDS("boot_timeout", machine, boot_timeout_s, 1, 86400),
+	KEY("description", machine, description),
 };
 
 static const struct key canary_keys[] = {
-	{"job", K_TEXT, AT(canary_config, job)},
-	{"tree", K_TEXT, AT(canary_config, tree)},
-	{"commit", K_TEXT, AT(canary_config, commit)},
+	KEY("job", canary_config, job),
+	KEY("tree", canary_config, tree),
+	KEY("commit", canary_config, commit),
 };
 
 /* All mistakes of all files, one a line. */
@@ -93,17 +99,6 @@ static void mistake(struct mistakes *m, int r)
 		return;
 	if (m->n++ < 50)
 		buf_addf(&m->text, "%s%s", m->text.len ? "\n" : "", err_msg());
-}
-
-static bool is_wide_int(const struct key *k)
-{
-	static const char *const wide[] = {"min_boots", "max_boots", "proof_boots", "max_recipients", "max_per_day",
-					   "max_commits", "build_memory_mb", "build_disk_mb", "build_files"};
-
-	for (size_t i = 0; i < ARRAY_SIZE(wide); i++)
-		if (streq(k->name, wide[i]))
-			return true;
-	return false;
 }
 
 static int set_list(const struct ynode *v, struct strv *out)
@@ -154,6 +149,7 @@ static int set_key(const struct key *k, const struct ynode *v, void *base)
 		r = parse_seconds(v->text, &d);
 		break;
 	case K_INT:
+	case K_INT64:
 		r = parse_i64(v->text, &i);
 		d = r < 0 ? 0 : i;
 		break;
@@ -166,9 +162,10 @@ static int set_key(const struct key *k, const struct ynode *v, void *base)
 		return ynode_err(v, r, "'%s': %s", k->name, why);
 	}
 	if (k->max > k->min && !(d >= k->min && d <= k->max))
-		return ynode_err(v, -ERANGE, k->type == K_INT ? "'%s' must lie between %.0f and %.0f, not %s"
-							      : "'%s' must lie between %g and %g, not %s", k->name, k->min, k->max, v->text);
-	if (k->type == K_INT && is_wide_int(k))
+		return ynode_err(v, -ERANGE, k->type == K_INT || k->type == K_INT64
+					     ? "'%s' must lie between %.0f and %.0f, not %s"
+					     : "'%s' must lie between %g and %g, not %s", k->name, k->min, k->max, v->text);
+	if (k->type == K_INT64)
 		*(int64_t *)p = i;
 	else if (k->type == K_INT)
 		*(int *)p = i;

@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The configuration's files and what the database keeps of them. */
+#include "bot/config.h"
+#include "lib/fs.h"
+#include "tests/tap.h"
+
+static char dir[] = "/tmp/kperfbot-config-XXXXXX";
+
+static void write_file(const char *name, const char *text)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+
+	if (fs_write_atomic(path, text, strlen(text)) < 0)
+		printf("Bail out! %s\n", err_msg());
+}
+
+/* Each number is as wide as its key says, and touches no other. */
+static void test_numbers(void)
+{
+	struct config c = {0};
+
+	write_file("kperfbot.yaml", "build_slots: 256\nbuild_jobs: 1024\nmin_free_mb: 16777216\nbuild_memory_mb: 16777216\n"
+		   "build_disk_mb: 16777216\nbuild_files: 1073741824\njudge:\n  min_boots: 1000\n  max_boots: 10000\n"
+		   "  proof_boots: 1000\n  detect_boots: 100\nmail:\n  max_recipients: 1000\n  max_per_day: 100000\n"
+		   "trees:\n  t:\n    url: https://example.org/t.git\n    max_commits: 1000000\n    interval: 720h\n"
+		   "machines:\n  m:\n    driver: qemu\n    cpus: 4096\n    memory_mb: 16777216\n    icount_shift: 10\n");
+	is_int(config_load(dir, &c), 0, "all numbers at their upper ends");
+	is_int(c.build_slots, 256, "build_slots");
+	is_int(c.build_jobs, 1024, "build_jobs");
+	is_int(c.min_free_mb, 1 << 24, "min_free_mb");
+	is_int(c.build_memory_mb, 1 << 24, "build_memory_mb");
+	is_int(c.build_disk_mb, 1 << 24, "build_disk_mb");
+	is_int(c.build_files, 1 << 30, "build_files");
+	is_int(c.min_boots, 1000, "min_boots");
+	is_int(c.max_boots, 10000, "max_boots");
+	is_int(c.proof_boots, 1000, "proof_boots");
+	is_int(c.detect_boots, 100, "detect_boots");
+	is_int(c.mail_max_recipients, 1000, "max_recipients");
+	is_int(c.mail_max_per_day, 100000, "max_per_day");
+	is_int(c.n_trees ? c.tree[0].max_commits : 0, 1000000, "max_commits");
+	is_int(c.n_trees ? (int64_t)c.tree[0].interval_s : 0, 30 * 86400, "interval");
+	is_int(config_machine(&c, "m")->cpus, 4096, "cpus");
+	is_int(config_machine(&c, "m")->memory_mb, 1 << 24, "memory_mb");
+	is_int(config_machine(&c, "m")->icount_shift, 10, "icount_shift");
+	config_release(&c);
+}
+
+int main(void)
+{
+	if (!mkdtemp(dir))
+		return 1;
+	test_numbers();
+	fs_rm_rf(dir);
+	return tap_done();
+}
