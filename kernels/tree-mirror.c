@@ -392,8 +392,8 @@ static void fetch_tags(const char *url, const char *credentials, const char *git
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 
-	(void)git_run(&(struct git_spec){.args = ARGV("fetch", "-q", "--no-write-fetch-head", "--no-recurse-submodules",
-						      "--stdin", "--", url),
+	(void)git_run(&(struct git_spec){.args = ARGV("fetch", "-q", "--update-shallow", "--no-write-fetch-head",
+						      "--no-recurse-submodules", "--stdin", "--", url),
 					 .git_dir = git_dir, .input = specs, .memory = FETCH_MEMORY,
 					 .timeout_s = LIST_TIMEOUT_S}, credentials, false, &r);
 	(void)mirror_drop_hex_tags(git_dir);
@@ -409,22 +409,52 @@ static bool was_cut(const char *git_dir, uint64_t max)
 	return (uint64_t)half >= max - max / 16;
 }
 
+/* How much of the history: all that the remote has, above (and, where that is said, below) what is here. */
+enum depth { AS_IT_IS, WHOLE, ANEW };
+
+/* One run of git. Without an end is what --unshallow means, and is taken by a mirror that is not shallow, too. */
+static int fetch_once(const char *url, const char *credentials, const char *git_dir, const char *specs, enum depth depth,
+		      double timeout_s, struct proc_result *ret)
+{
+	static const char deepen[] = "--depth=2147483647";
+	const char *args[12] = {"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",
+				"--update-shallow"};
+	size_t n = 6;
+
+	if (depth != AS_IT_IS)
+		args[n++] = deepen;
+	if (depth == ANEW)
+		args[n++] = "--refetch";
+	args[n++] = "--stdin";
+	args[n++] = "--";
+	args[n++] = url;
+	return git_run(&(struct git_spec){.args = args, .git_dir = git_dir, .input = specs, .memory = FETCH_MEMORY,
+					  .timeout_s = timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S},
+		       credentials, false, ret);
+}
+
 static int fetch_heads(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
-		       double timeout_s)
+		       enum depth depth, double timeout_s)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
 	_cleanup_free_ char *shown = url_shown(url);
 	_cleanup_buf_ struct buf specs = {0};
 	uint64_t max = pack_max(git_dir);
-	int e;
+	int e = mirror_depth_begin(git_dir), kept;
 
+	if (e < 0)
+		return e;
 	for (size_t i = 0; i < heads->n; i++)
 		buf_addf(&specs, "+refs/heads/%s:refs/heads/%s\n", heads->v[i].branch, heads->v[i].branch);
-	e = git_run(&(struct git_spec){.args = ARGV("fetch", "-q", "--no-tags", "--no-write-fetch-head",
-						    "--no-recurse-submodules", "--stdin", "--", url),
-				       .git_dir = git_dir, .input = specs.s, .memory = FETCH_MEMORY,
-				       .timeout_s = timeout_s > 0 ? timeout_s : FETCH_TIMEOUT_S},
-		    credentials, false, &r);
+	if (depth == AS_IT_IS && mirror_is_shallow(git_dir))
+		depth = WHOLE;
+	e = fetch_once(url, credentials, git_dir, specs.s, depth, timeout_s, &r);
+	if (e == 0 && r.status && depth == WHOLE && !was_cut(git_dir, max)) { /* not every server can deepen */
+		proc_result_release(&r);
+		r = (struct proc_result){0};
+		e = fetch_once(url, credentials, git_dir, specs.s, AS_IT_IS, timeout_s, &r);
+	}
+	kept = mirror_depth_end(git_dir);
 	if (e < 0)
 		return err_prefix(e, "cannot fetch '%s'", shown);
 	if (r.status) {
@@ -437,8 +467,9 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 			       "be; one tree may have %" PRId64 " MiB of the disk in all, and %" PRIu64 " MiB are to "
 			       "stay free", shown, max >> 20, quota(git_dir) >> 20, keep_free >> 20);
 	}
-	fetch_tags(url, credentials, git_dir, specs.s);
-	return 0;
+	if (kept == 0)
+		fetch_tags(url, credentials, git_dir, specs.s);
+	return kept;
 }
 
 /* Now and then many small packs become one; a failure costs speed only. */
@@ -456,12 +487,12 @@ static void mirror_tidy(const char *git_dir)
 		      NULL, false, &r);
 }
 
-int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
-	       double timeout_s)
+/* The mirror's lock and a mirror to fetch into. Returns the lock's fd. */
+static int fetch_begin(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads)
 {
 	_cleanup_free_ char *lock_path = xasprintf("%s.lock", git_dir);
 	_cleanup_close_ int lock = -1;
-	int e = remote_check(url, credentials);
+	int e = remote_check(url, credentials), fd;
 
 	if (e < 0 || (e = fs_mkdir_parent(git_dir)) < 0)
 		return e;
@@ -476,21 +507,53 @@ int tree_fetch(const char *url, const char *credentials, const char *git_dir, co
 		return lock;
 	mirror_sweep(git_dir);
 	e = mirror_init(git_dir);
+	if (e < 0)
+		return e;
+	fd = lock;
+	lock = -1;
+	return fd;
+}
+
+static int fetch_locked(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
+			enum depth depth, double timeout_s)
+{
 	/* first what is there already, in case that we died before it was noted, and before it is overwritten */
+	int e = mirror_note_seen(git_dir);
+
+	if (e < 0 || !heads->n)
+		return e;
+	e = check_size(git_dir);
+	if (e == 0)
+		e = mirror_make_room(git_dir, heads);
+	if (e == 0)
+		e = fetch_heads(url, credentials, git_dir, heads, depth, timeout_s);
 	if (e == 0)
 		e = mirror_note_seen(git_dir);
-	if (e == 0 && heads->n) {
-		e = check_size(git_dir);
-		if (e == 0)
-			e = mirror_make_room(git_dir, heads);
-		if (e == 0)
-			e = fetch_heads(url, credentials, git_dir, heads, timeout_s);
-		if (e == 0)
-			e = mirror_note_seen(git_dir);
-		if (e == 0)
-			e = mirror_note_heads(git_dir, heads);
-		if (e == 0)
-			mirror_tidy(git_dir);
-	}
+	if (e == 0)
+		e = mirror_note_heads(git_dir, heads);
+	if (e == 0)
+		mirror_tidy(git_dir);
 	return e;
+}
+
+int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
+	       double timeout_s)
+{
+	_cleanup_close_ int lock = fetch_begin(url, credentials, git_dir, heads);
+
+	return lock < 0 ? lock : fetch_locked(url, credentials, git_dir, heads, AS_IT_IS, timeout_s);
+}
+
+int tree_repair(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
+		double timeout_s)
+{
+	_cleanup_close_ int lock = fetch_begin(url, credentials, git_dir, heads);
+	int e = lock < 0 ? lock : mirror_whole(git_dir);
+
+	if (e)
+		return MIN(e, 0);
+	e = fetch_locked(url, credentials, git_dir, heads, ANEW, timeout_s);
+	if (e == 0)
+		e = mirror_whole(git_dir);
+	return e ? e : err_set(-EIO, "objects are missing in '%s', and the remote does not have them", git_dir);
 }

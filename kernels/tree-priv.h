@@ -50,6 +50,19 @@ int tree_diff_walk(git_repository *repo, const git_tree *a, const git_tree *b, t
 /* The same for two commits (object ids). */
 int tree_diff_commits(const char *git_dir, const char *a, const char *b, tree_diff_cb cb, void *arg);
 
+/* tree-shallow.c: the same questions of a mirror whose history ends somewhere (tree_shallow()), answered by git. */
+bool mirror_is_shallow(const char *git_dir);
+int shallow_is_ancestor(const char *git_dir, const char *anc, const char *oid);
+int shallow_merge_base(const char *git_dir, const char *a, const char *b, char ret[TREE_ANSWER]);
+/* The commits of tree_range(), parents first; at most max. */
+int shallow_list(const char *git_dir, const char *base, const char *head, size_t max, struct strv *ret);
+/* Around a fetch: a remote that has become shallower takes nothing from the history that was here before, also where
+ * the fetch was killed. */
+int mirror_depth_begin(const char *git_dir);
+int mirror_depth_end(const char *git_dir);
+/* 1: every object of every kept commit is there; 0: not. */
+int mirror_whole(const char *git_dir);
+
 /* refs/kperfbot/seen/<oid> for all present branch heads. */
 int mirror_note_seen(const char *git_dir);
 /* The same for the heads that were asked for; -EAGAIN where one went away while we fetched. */

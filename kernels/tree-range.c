@@ -152,12 +152,13 @@ static void oid_map_release(struct oid_map *m)
 }
 
 struct walk { git_repository *repo; git_oid *id; size_t n, cap; bool kernel; usec_t judge_until; struct oid_map map;
-	      struct dag_builder b; };
+	      struct dag_builder b; struct strv ends; };
 
 static void walk_release(struct walk *w)
 {
 	dag_release(&w->b.d);
 	oid_map_release(&w->map);
+	strv_release(&w->ends);
 	free(w->id);
 	git_repository_free(w->repo);
 }
@@ -183,6 +184,21 @@ static int collect(struct walk *w, const git_oid *base, const git_oid *head, siz
 	return r == GIT_ITEROVER ? 0 : repo_err(r, "cannot walk the history");
 }
 
+static int collect_shallow(struct walk *w, const char *git_dir, const char *base, const char *head, size_t max)
+{
+	_cleanup_strv_ struct strv ids = {0};
+	int r = shallow_list(git_dir, base, head, max + 1, &ids);
+
+	if (r >= 0 && ids.n > max)
+		r = err_set(-E2BIG, "more than %zu commits lie between the two", max);
+	for (; r >= 0 && w->n < ids.n; w->n++) {
+		GROW(w->id, w->n, w->cap);
+		if (git_oid_fromstr(&w->id[w->n], ids.v[w->n]) < 0)
+			r = err_set(-EIO, "git listed '%.40s' among the commits", ids.v[w->n]);
+	}
+	return r;
+}
+
 static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 {
 	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
@@ -192,6 +208,8 @@ static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 
 	if (r < 0)
 		return repo_err(r, "cannot read commit '%s'", git_oid_tostr_s(id));
+	if (strv_has(&w->ends, git_oid_tostr_s(id))) /* its parents are nowhere: neither in the range nor in base */
+		return dag_add(&w->b, NULL, 0);
 	if (git_commit_parentcount(c) > PARENTS_MAX)
 		return err_set(-EFBIG, "commit %s has %u parents", git_oid_tostr_s(id), git_commit_parentcount(c));
 	parent = xcalloc(git_commit_parentcount(c), sizeof(*parent));
@@ -217,7 +235,11 @@ int tree_range(const char *git_dir, const char *base, const char *head, size_t m
 	int r = repo_open(git_dir, &w.repo);
 
 	if (r < 0 || (r = repo_commit(w.repo, base, &cb)) < 0 || (r = repo_commit(w.repo, head, &ch)) < 0 ||
-	    (r = collect(&w, git_commit_id(cb), git_commit_id(ch), max)) < 0)
+	    (r = tree_shallow(git_dir, &w.ends)) < 0)
+		return r;
+	r = w.ends.n ? collect_shallow(&w, git_dir, base, head, max)
+		     : collect(&w, git_commit_id(cb), git_commit_id(ch), max);
+	if (r < 0)
 		return r;
 	w.kernel = looks_like_kernel(ch);
 	w.judge_until = mono_usec() + JUDGE_S * USEC_PER_SEC;

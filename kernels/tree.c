@@ -89,6 +89,8 @@ static int ask_ancestor(void *arg, char out[TREE_ANSWER] _unused_)
 		return r;
 	if (git_oid_equal(git_commit_id(a), git_commit_id(b)))
 		return 1;
+	if (mirror_is_shallow(q->git_dir))
+		return shallow_is_ancestor(q->git_dir, q->a, q->b);
 	r = git_graph_descendant_of(repo, git_commit_id(b), git_commit_id(a));
 	return r < 0 ? repo_err(r, "cannot walk from '%s'", q->b) : r;
 }
@@ -111,6 +113,8 @@ static int ask_base(void *arg, char out[TREE_ANSWER])
 
 	if (r < 0 || (r = repo_commit(repo, q->a, &ca)) < 0 || (r = repo_commit(repo, q->b, &cb)) < 0)
 		return r;
+	if (mirror_is_shallow(q->git_dir))
+		return shallow_merge_base(q->git_dir, q->a, q->b, out);
 	r = git_merge_base(&base, repo, git_commit_id(ca), git_commit_id(cb));
 	if (r < 0)
 		return repo_err(r, "'%.12s' and '%.12s' have no common ancestor", q->a, q->b);
@@ -486,11 +490,15 @@ static int each_ref(git_repository *repo, const char *glob, int (*f)(git_reposit
 	return r < 0 ? r : end == GIT_ITEROVER ? 0 : repo_err(end, "cannot list %s", glob);
 }
 
+/* A commit that went missing cannot be kept; tree_repair() may bring it back. */
 static int note_ref(git_repository *repo, git_reference *ref, const void *arg _unused_)
 {
 	const git_oid *id = git_reference_target(ref);
+	git_odb *odb = NULL;
+	bool there = id && git_repository_odb(&odb, repo) == 0 && git_odb_exists(odb, id);
 
-	return id ? note_one(repo, id) : 0;
+	git_odb_free(odb);
+	return there ? note_one(repo, id) : 0;
 }
 
 int mirror_note_seen(const char *git_dir)

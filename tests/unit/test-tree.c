@@ -298,6 +298,131 @@ static void test_dag(void)
 	is_int(tree_resolve(dir, "no-such-rev", &(char *){NULL}), -ENOENT, "an unknown revision");
 }
 
+/* ---- shallow remotes ---- */
+
+static char *shallow_mirror, *shallow_url;
+
+static void shallow_fetch(const char *what)
+{
+	struct tree_refs r = {0};
+
+	is_int(tree_remote_heads(shallow_url, NULL, (const char *const[]){"deep", NULL}, 20, &r), 0, "lists %s", what);
+	is_int(tree_fetch(shallow_url, NULL, shallow_mirror, &r, 60), 0, "fetches %s", what);
+	tree_refs_release(&r);
+}
+
+static size_t n_ends(void)
+{
+	_cleanup_strv_ struct strv ends = {0};
+
+	return tree_shallow(shallow_mirror, &ends) < 0 ? SIZE_MAX : ends.n;
+}
+
+/* served/shallow is a clone of so many commits of "deep". */
+static void shallow_remote(int depth)
+{
+	free(sh("rm -rf ../shallow; git clone -q --bare --single-branch --branch deep --depth %d \"file://$PWD\" ../shallow", depth));
+}
+
+static int in_range(const char *a, const char *b)
+{
+	struct tree_range r = {0};
+	int e = tree_range(shallow_mirror, a, b, 100, &r), n = e < 0 ? e : (int)r.dag.n;
+
+	tree_range_release(&r);
+	return n;
+}
+
+static void test_shallow(void)
+{
+	_cleanup_free_ char *head = NULL, *up4 = NULL, *up8 = NULL, *words = NULL, *base = NULL;
+
+	free(sh("git checkout -q -b deep main; for i in 1 2 3 4 5 6 7 8 9; do echo $i >deep; git add deep; git commit -qm deep$i; done"));
+	head = sh("git rev-parse deep");
+	up4 = sh("git rev-parse deep~4");
+	up8 = sh("git rev-parse deep~8");
+	shallow_mirror = xasprintf("%s/shallow-mirror.git", top);
+	shallow_url = xasprintf("git://127.0.0.1:%d/shallow", daemon_port);
+	shallow_remote(6);
+	shallow_fetch("a shallow remote");
+	is_int(n_ends(), 1, "its history ends at one commit");
+	words = tree_shallow_words(shallow_mirror);
+	ok(words && strstr(words, "shallow: its history ends at"), "which is named: %s", words ? words : "(nothing)");
+	is_int(in_range(up4, head), 5, "what is there is a range");
+	is_int(tree_is_ancestor(shallow_mirror, up4, head), 1, "an ancestor");
+	is_int(tree_is_ancestor(shallow_mirror, head, up4), 0, "no ancestor");
+	is_int(tree_merge_base(shallow_mirror, up4, head, &base), 0, "a merge base");
+	is_str(base, up4, "which is right");
+	is_int(in_range(up8, head), -ENOENT, "what lies below is not there");
+	is_int(in_range(up4, head) < 0 ? 0 : tree_range(shallow_mirror, up4, head, 2, &(struct tree_range){0}), -E2BIG,
+	       "no more than was asked for");
+
+	shallow_remote(2);
+	shallow_fetch("a remote that became shallower");
+	is_int(in_range(up4, head), 5, "nothing is lost");
+	free(sh("git --git-dir=%s gc -q --prune=now", shallow_mirror));
+	is_int(in_range(up4, head), 5, "not even by git gc");
+
+	free(sh("cp %s/shallow %s/shallow.before; git --git-dir=%s fetch -q --depth=2147483647 --update-shallow %s "
+		"'+refs/heads/deep:refs/heads/deep'", shallow_mirror, shallow_mirror, shallow_mirror, shallow_url));
+	is_int(in_range(up4, head), 3, "a fetch that was killed when git had shortened the history");
+	shallow_fetch("the same remote");
+	is_int(in_range(up4, head), 5, "is made good by the next fetch");
+
+	free(sh("echo 10 >deep; git commit -qam deep10"));
+	free(head);
+	head = sh("git rev-parse deep");
+	shallow_remote(12);
+	shallow_fetch("a remote that became deeper");
+	is_int(in_range(up8, head), 10, "what it has more is there");
+	free(sh("git -C ../shallow fetch -q --unshallow origin '+refs/heads/deep:refs/heads/deep'"));
+	shallow_fetch("a remote that is whole now");
+	is_int(n_ends(), 0, "the mirror is whole, too");
+	ok(!tree_shallow_words(shallow_mirror), "and nothing is said");
+	is_int(in_range(up8, head), 10, "by libgit2");
+	shallow_remote(2);
+	shallow_fetch("a remote that is shallow again");
+	is_int(n_ends(), 0, "which takes nothing away");
+}
+
+/* A side branch whose beginning lies below the end of the history, and a mirror that an earlier fetch left with holes. */
+static void test_holes(void)
+{
+	_cleanup_free_ char *base = NULL, *head = NULL;
+	struct tree_refs refs = {0};
+	struct tree_range r = {0};
+	uint32_t m;
+
+	free(sh("git checkout -q -b side-low deep~9; for i in 1 2 3; do echo $i >low; git add low; git commit -qm low$i; done; "
+		"git checkout -q deep; git merge -q -m 'merge low' side-low; git commit -q --allow-empty -m top"));
+	head = sh("git rev-parse deep");
+	base = sh("git rev-parse deep~2");
+	fs_rm_rf(shallow_mirror);
+	shallow_remote(4);
+	shallow_fetch("a shallow history with a merge");
+	is_int(n_ends(), 2, "it ends at two commits");
+	is_int(tree_range(shallow_mirror, base, head, 100, &r), 0, "the range has a side branch without a beginning");
+	is_int(r.dag.n, 5, "of two commits, the merge, one more and the base");
+	m = 0;
+	for (uint32_t i = 1; i < r.dag.n; i++)
+		m += r.dag.first[i] == r.dag.first[i + 1];
+	is_int(m, 1, "whose first one has no parent: not even the base");
+	tree_range_release(&r);
+
+	free(sh("rm -f %s/shallow", shallow_mirror));
+	is_int(in_range(base, head), -ENOENT, "a mirror with a hole");
+	is_int(tree_remote_heads(shallow_url, NULL, NULL, 20, &refs), 0, "has a remote");
+	is_int(tree_repair(shallow_url, NULL, shallow_mirror, &refs, 60), 1, "which repairs it");
+	is_int(in_range(base, head), 5, "and the range is there");
+	is_int(tree_repair(shallow_url, NULL, shallow_mirror, &refs, 60), 0, "nothing is missing any more");
+	free(sh("rm -f %s/objects/pack/*", shallow_mirror));
+	is_int(tree_repair(shallow_url, NULL, shallow_mirror, &refs, 60), 1, "objects that went away come back");
+	is_int(in_range(base, head), 5, "all of them");
+	tree_refs_release(&refs);
+	free(shallow_mirror);
+	free(shallow_url);
+}
+
 static void test_paths(void)
 {
 	static const struct { const char *path, *why; } cases[] = {
@@ -433,6 +558,8 @@ int main(void)
 	test_vanished();
 	test_silent();
 	test_dag();
+	test_shallow();
+	test_holes();
 	test_paths();
 	test_files();
 	test_long();
