@@ -2,8 +2,6 @@
 /* The first-parent line of a branch: which commits stand on it, and in which order. */
 #include "kernels/tree-priv.h"
 
-#define SLACK_S (90 * 86400)    /* clocks of committers go wrong by less than that */
-
 struct wanted { git_oid id; size_t at; };
 
 static int by_id(const void *a, const void *b)
@@ -11,18 +9,16 @@ static int by_id(const void *a, const void *b)
 	return git_oid_cmp(&((const struct wanted *)a)->id, &((const struct wanted *)b)->id);
 }
 
-/* The commits that git knows, sorted; *ret_oldest: the smallest commit time among them. */
-static size_t collect(git_repository *repo, char *const *oid, size_t n, struct wanted *w, int64_t *ret_oldest)
+/* The commits that git knows, sorted. */
+static size_t collect(git_repository *repo, char *const *oid, size_t n, struct wanted *w)
 {
 	size_t k = 0;
 
-	*ret_oldest = INT64_MAX;
 	for (size_t i = 0; i < n; i++) {
 		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 
 		if (git_oid_fromstr(&w[k].id, oid[i]) < 0 || git_commit_lookup(&c, repo, &w[k].id) < 0)
 			continue;
-		*ret_oldest = MIN(*ret_oldest, git_commit_time(c));
 		w[k++].at = i;
 	}
 	qsort(w, k, sizeof(*w), by_id);
@@ -35,14 +31,13 @@ int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n,
 	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 	_cleanup_free_ struct wanted *w = xcalloc(n + 1, sizeof(*w));
 	size_t k, found = 0;
-	int64_t oldest;
 	int r = repo_open(git_dir, &repo);
 
 	if (r < 0 || (r = repo_commit(repo, head, &c)) < 0)
 		return r;
 	for (size_t i = 0; i < n; i++)
 		ret_pos[i] = -1;
-	k = collect(repo, oid, n, w, &oldest);
+	k = collect(repo, oid, n, w);
 	for (size_t step = 0; found < k && step < max; step++) {
 		const struct wanted key = {.id = *git_commit_id(c)}, *hit = bsearch(&key, w, k, sizeof(key), by_id);
 		git_commit *parent = NULL;
@@ -51,7 +46,7 @@ int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n,
 			ret_pos[hit->at] = (int64_t)step;
 			found++;
 		}
-		if (git_commit_time(c) < oldest - SLACK_S || git_commit_parent(&parent, c, 0) < 0)
+		if (git_commit_parent(&parent, c, 0) < 0)
 			break;
 		git_commit_free(c);
 		c = parent;

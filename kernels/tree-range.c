@@ -4,6 +4,7 @@
 
 #define PARENTS_MAX 512         /* Linux has one with 66 */
 #define JUDGE_S 60              /* for all commits together */
+#define NEAR 30000              /* commits behind base that are looked through, whatever their dates */
 
 void tree_range_release(struct tree_range *r)
 {
@@ -130,19 +131,28 @@ static size_t oid_slot(const struct oid_map *m, const git_oid *id)
 	return h;
 }
 
-static void oid_map_make(struct oid_map *m, const git_oid *ids, size_t n)
+static void oid_map_put(struct oid_map *m, const git_oid *id, uint32_t node)
+{
+	size_t slot = oid_slot(m, id);
+
+	m->key[slot] = *id;
+	m->node[slot] = node;
+}
+
+static void oid_map_room(struct oid_map *m, size_t n)
 {
 	size_t size = 16;
 
 	while (size < 2 * n)
 		size *= 2;
 	*m = (struct oid_map){xcalloc(size, sizeof(*m->key)), xcalloc(size, sizeof(*m->node)), size - 1};
-	for (size_t i = 0; i < n; i++) {
-		size_t slot = oid_slot(m, &ids[i]);
+}
 
-		m->key[slot] = ids[i];
-		m->node[slot] = i + 1;
-	}
+static void oid_map_make(struct oid_map *m, const git_oid *ids, size_t n)
+{
+	oid_map_room(m, n);
+	for (size_t i = 0; i < n; i++)
+		oid_map_put(m, &ids[i], i + 1);
 }
 
 static void oid_map_release(struct oid_map *m)
@@ -163,6 +173,94 @@ static void walk_release(struct walk *w)
 	git_repository_free(w->repo);
 }
 
+/* ---- libgit2 ends its walk by dates: where one is wrong, it gives out commits that base has already ---- */
+
+struct spread { struct oid_map seen; git_oid *queue; size_t n, cap; };
+
+static void spread_release(struct spread *s)
+{
+	oid_map_release(&s->seen);
+	free(s->queue);
+}
+
+/* With a walked commit base has all walked ones below it, so also one with no walked parent; and no child of its own. */
+static bool hangs_on_base(struct walk *w, const git_oid *base, git_commit *c)
+{
+	for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
+		const git_oid *p = git_commit_parent_id(c, i);
+
+		if (git_oid_equal(p, base) || w->map.node[oid_slot(&w->map, p)])
+			return true;
+	}
+	return false;
+}
+
+static int may_be_of_base(struct walk *w, const git_oid *base)
+{
+	for (size_t i = 0; i < w->n; i++) {
+		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+		int r = git_commit_lookup(&c, w->repo, &w->id[i]);
+
+		if (r < 0)
+			return repo_err(r, "cannot read commit '%s'", git_oid_tostr_s(&w->id[i]));
+		if (!hangs_on_base(w, base, c))
+			return 1;
+	}
+	return 0;
+}
+
+static void spread_to(struct spread *s, const git_oid *id)
+{
+	if (s->seen.node[oid_slot(&s->seen, id)])
+		return;
+	oid_map_put(&s->seen, id, 1);
+	GROW(s->queue, s->n, s->cap);
+	s->queue[s->n++] = *id;
+}
+
+/* What base has, by the graph alone, the nearest first: of NEAR commits, and of all walked ones below those. */
+static void spread_from(struct walk *w, const git_oid *base, struct spread *s)
+{
+	oid_map_room(&s->seen, NEAR + w->n);
+	spread_to(s, base);
+	for (size_t i = 0; i < s->n; i++) {
+		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+
+		if (i >= NEAR && !w->map.node[oid_slot(&w->map, &s->queue[i])])
+			continue;
+		if (git_commit_lookup(&c, w->repo, &s->queue[i]) < 0) /* the edge of a shallow history */
+			continue;
+		for (unsigned k = 0; k < git_commit_parentcount(c); k++) {
+			const git_oid *p = git_commit_parent_id(c, k);
+
+			if (s->n < NEAR || w->map.node[oid_slot(&w->map, p)])
+				spread_to(s, p);
+		}
+	}
+}
+
+static int drop_what_base_has(struct walk *w, const git_oid *base)
+{
+	_cleanup_(spread_release) struct spread s = {0};
+	size_t k = 0;
+	int r;
+
+	oid_map_make(&w->map, w->id, w->n);
+	r = may_be_of_base(w, base);
+	if (r > 0)
+		spread_from(w, base, &s);
+	for (size_t i = 0; s.n && i < w->n; i++)
+		if (!s.seen.node[oid_slot(&s.seen, &w->id[i])])
+			w->id[k++] = w->id[i];
+	if (s.n)
+		w->n = k;
+	oid_map_release(&w->map);
+	w->map = (struct oid_map){0};
+	return MIN(r, 0);
+}
+
+static int too_many(size_t max) { return err_set(-E2BIG, "more than %zu commits lie between the two", max); }
+
 static int collect(struct walk *w, const git_oid *base, const git_oid *head, size_t max)
 {
 	_cleanup_(cleanup_walk) git_revwalk *walk = NULL;
@@ -176,12 +274,15 @@ static int collect(struct walk *w, const git_oid *base, const git_oid *head, siz
 	if (r == 0)
 		r = git_revwalk_hide(walk, base);
 	while (r == 0 && (r = git_revwalk_next(&id, walk)) == 0) {
-		if (w->n >= max)
-			return err_set(-E2BIG, "more than %zu commits lie between the two", max);
+		if (w->n >= max + NEAR)
+			return too_many(max);
 		GROW(w->id, w->n, w->cap);
 		w->id[w->n++] = id;
 	}
-	return r == GIT_ITEROVER ? 0 : repo_err(r, "cannot walk the history");
+	if (r != GIT_ITEROVER)
+		return repo_err(r, "cannot walk the history");
+	r = drop_what_base_has(w, base);
+	return r < 0 ? r : w->n > max ? too_many(max) : 0;
 }
 
 static int collect_shallow(struct walk *w, const char *git_dir, const char *base, const char *head, size_t max)
