@@ -1,21 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "db/internal.h"
+#include "lib/spread.h"
 
 #include <time.h>
-
-/* Welford's way: sums of squares would lose the digits that matter when the spread is a millionth of the mean. */
-struct spread { int64_t n; double mean, m2; };
 
 static void stddev_step(sqlite3_context *c, int argc, sqlite3_value **argv)
 {
 	struct spread *a = sqlite3_aggregate_context(c, sizeof(*a));
-	double x = sqlite3_value_double(argv[0]), d;
 
-	if (!a || argc != 1 || sqlite3_value_type(argv[0]) == SQLITE_NULL)
-		return;
-	d = x - a->mean;
-	a->mean += d / ++a->n;
-	a->m2 += d * (x - a->mean);
+	if (a && argc == 1 && sqlite3_value_type(argv[0]) != SQLITE_NULL)
+		spread_add(a, sqlite3_value_double(argv[0]));
 }
 
 static void stddev_end(sqlite3_context *c)
@@ -23,7 +17,7 @@ static void stddev_end(sqlite3_context *c)
 	struct spread *a = sqlite3_aggregate_context(c, 0);
 
 	if (a && a->n)
-		sqlite3_result_double(c, sqrt(a->m2 / a->n));
+		sqlite3_result_double(c, sqrt(spread_variance(a)));
 }
 
 /* Microseconds since the epoch -> "2024-05-01T12:00:00Z". */

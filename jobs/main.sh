@@ -158,15 +158,15 @@ print_kpis() {
 			if (!n[$1]++) name[++names] = $1
 			values[$1] = values[$1] " " $2
 			sum[$1] += $2
-			squares[$1] += $2 * $2
 		}
 		END {
 			for (i = 1; i <= names; i++) {
 				m = name[i]
 				mean = sum[m] / n[m]
-				v = squares[m] / n[m] - mean * mean
+				split(values[m], each, " ")
+				for (v = k = 0; k < n[m];) v += (each[++k] - mean) ^ 2 / n[m]
 				if (n[m] == 1) printf "%14.10g           %s\n", mean, m
-				else printf "%14.10g ± %5.2f%%  %s  (%d runs:%s)\n", mean, mean ? 100 * (v > 0 ? sqrt(v) : 0) / mean : 0, m, n[m], values[m]
+				else printf "%14.10g ± %5.2f%%  %s  (%d runs:%s)\n", mean, mean ? 100 * sqrt(v) / mean : 0, m, n[m], values[m]
 			}
 		}'
 }

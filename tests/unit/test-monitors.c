@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The monitors that sample the kernel's files, turbostat and perf-profile: arithmetic, names, damage. */
 #include "jobs/sample.h"
+#include "lib/spread.h"
 #include "tests/unit/parsed.h"
 
 #define JOB "testtime: 4s\nmonitors: []\nstress-ng: {test: sockfd}\n"
@@ -136,6 +137,10 @@ static void test_sched_debug(void)
 	for (size_t i = 0; i < p.m.n; i++)
 		if (strstr(p.m.v[i].name, "autogroup"))
 			ok(false, "no groups: %s", p.m.v[i].name);
+	ok(metric_set_get(&p.m, "sched_debug.cpu.curr->pid.max"), "curr->pid has lkp-tests' name");
+	/* clocks are large and lie close together */
+	parse_text(&p, "sched_debug", "uptime: 1.0\ncpu#0, 2400 MHz\n  .clock : 86400000.1\n\ncpu#1, 2400 MHz\n  .clock : 86400000.5\n");
+	is_near(value(&p, "sched_debug.cpu.clock.stddev"), 0.2, 1e-6, "0.2 ms between clocks of a day");
 	parse_text(&p, "sched_debug", "cat: /proc/sched_debug: No such file\n");
 	is_int(p.r, -EBADMSG, "an error is no sample");
 }
@@ -215,8 +220,26 @@ static void test_profile_cpus(void)
 	fs_rm_rf(dir);
 }
 
+/* Against the variance of the offsets alone, which is exact. */
+static void test_spread(void)
+{
+	static const double base[] = {0, 1, -1e6, 86400000.25, 1e12};
+	struct spread none = {0};
+
+	ok(isnan(spread_variance(&none)), "nothing has no variance");
+	for (size_t i = 0; i < ARRAY_SIZE(base); i++) {
+		struct spread s = {0};
+
+		for (int k = 0; k < 1000; k++)
+			spread_add(&s, base[i] + (k % 10) * 0.25);
+		is_near(spread_variance(&s), 8.25 / 16, 1e-9 * fabs(base[i]) / 1e3 + 1e-12, "variance around %g", base[i]);
+		is_near(s.mean - base[i], 1.125, 1e-15 * fabs(base[i]) + 1e-12, "mean around %g", base[i]);
+	}
+}
+
 int main(void)
 {
+	test_spread();
 	test_real();
 	test_interrupts();
 	test_wide();

@@ -5,8 +5,9 @@
  * the samples: sched_debug.cfs_rq:/.load_avg.avg as lkp-tests has it. Queues of groups other than the root are left out.
  */
 #include "jobs/sample.h"
+#include "lib/spread.h"
 
-struct field { char name[128]; double sum, squares, min, max; size_t n; };
+struct field { char name[128]; struct spread spread; double min, max; };
 #define MAX_FIELDS 256
 
 /* "cfs_rq[12]:/" -> cfs_rq:/; false where the section is none of ours */
@@ -39,11 +40,9 @@ static void add_value(struct field *f, size_t *n, const char *name, double v)
 		snprintf(f[i].name, sizeof(f[i].name), "%s", name);
 		(*n)++;
 	}
-	f[i].sum += v;
-	f[i].squares += v * v;
+	spread_add(&f[i].spread, v);
 	f[i].min = MIN(f[i].min, v);
 	f[i].max = MAX(f[i].max, v);
-	f[i].n++;
 }
 
 static void read_sample(struct field *f, size_t *n, const struct proc_sample *s)
@@ -71,9 +70,8 @@ static void read_sample(struct field *f, size_t *n, const struct proc_sample *s)
 
 static void add_statistics(struct series *l, const struct field *f)
 {
-	double mean = f->sum / (double)f->n, var = f->squares / (double)f->n - mean * mean;
 	const struct { const char *name; double v; } all[] = {
-		{"avg", mean}, {"max", f->max}, {"min", f->min}, {"stddev", sqrt(MAX(var, 0))},
+		{"avg", f->spread.mean}, {"max", f->max}, {"min", f->min}, {"stddev", sqrt(spread_variance(&f->spread))},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {
