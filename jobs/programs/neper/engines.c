@@ -6,12 +6,8 @@
 
 static int nothing(struct parse_ctx *c, const struct section *s)
 {
-	struct lines it = {.text = s->out.s, .len = s->out.len};
-	char last[LINE_MAX_BYTES] = "";
+	_cleanup_free_ char *last = last_words(s->out.s, s->out.len);
 
-	while (next_line(&it))
-		if (it.line[strspn(it.line, " \t{}[],")])
-			memcpy(last, it.line, sizeof(last));
 	return parse_fail(c, "failed", "%s gave no figures for %s%s%s", s->engine, s->test, *last ? ": " : "", last);
 }
 
@@ -171,24 +167,7 @@ int iperf3_client(struct parse_ctx *c, const struct section *s, struct figures *
 	return r;
 }
 
-/* ---- sockperf: coloured text; latencies are half a round trip without --full-rtt ---- */
-
-static void strip_colours(char *s)
-{
-	char *to = s;
-
-	for (; *s; s++) {
-		if (s[0] == '\x1b' && s[1] == '[') {
-			s += 2;
-			s += strspn(s, "0123456789;");
-			if (!*s)
-				break;
-			continue;
-		}
-		*to++ = *s;
-	}
-	*to = 0;
-}
+/* ---- sockperf: latencies are half a round trip without --full-rtt ---- */
 
 static bool after(const char *line, const char *label, double *ret)
 {
@@ -209,7 +188,6 @@ static void sockperf_line(char *line, struct sockperf *k)
 {
 	double v;
 
-	strip_colours(line);
 	if (strstr(line, "Round trip is") || strstr(line, "avg-rtt="))
 		k->scale = 1;
 	if (strstr(line, "[Valid Duration]")) {

@@ -177,15 +177,6 @@ static bool next_section(struct lines *it, struct section *s)
 	return false;
 }
 
-static void last_words(const struct part *p, char last[LINE_MAX_BYTES])
-{
-	struct lines it = {.text = p->s, .len = p->len};
-
-	while (next_line(&it))
-		if (it.line[strspn(it.line, " \t{}[],")])
-			memcpy(last, it.line, sizeof(it.line));
-}
-
 static const struct { const char *name; int (*client)(struct parse_ctx *, const struct section *, struct figures *); } engines[] = {
 	{"neper", neper_client}, {"netperf", netperf_client}, {"iperf3", iperf3_client}, {"sockperf", sockperf_client},
 	{"qperf", qperf_client},
@@ -193,11 +184,10 @@ static const struct { const char *name; int (*client)(struct parse_ctx *, const 
 
 static int read_client(struct parse_ctx *c, const struct section *s, struct figures *f)
 {
-	char last[LINE_MAX_BYTES] = "";
-
 	if (s->status) {
-		last_words(&s->out, last);
-		last_words(&s->err, last);
+		_cleanup_free_ char *out = last_words(s->out.s, s->out.len), *err = last_words(s->err.s, s->err.len);
+		const char *last = *err ? err : out;
+
 		return parse_fail(c, "failed", "%s ended with status %ld%s%s", s->engine, s->status, *last ? ": " : "", last);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)

@@ -44,17 +44,7 @@ static const struct { enum block block; const char *unit; enum xdp_figure f; con
 	{B_XMIT, "bulk-avg", X_XMIT_BULK, "xmit_bulk_avg", 0},
 };
 
-static bool grouped(const char *s, double *ret)
-{
-	char plain[48];
-	size_t n = 0;
-
-	for (; *s && n + 1 < sizeof(plain); s++)
-		if (*s != ',')
-			plain[n++] = *s;
-	plain[n] = 0;
-	return !*s && number(plain, ret) && *ret < 1e15;
-}
+static bool grouped(const char *s, double *ret) { return grouped_number(s, ret) && *ret >= 0 && *ret < 1e15; }
 
 static bool counts(const struct xdp_lines *x) { return x->seen > x->skip && x->seen - x->skip <= x->want; }
 
