@@ -111,6 +111,7 @@ static int put_machine(struct store *s, const struct machine *m)
 	if (m->icount_shift >= 0)
 		json_object_object_add(o, "icount_shift", json_object_new_int(m->icount_shift));
 	add_text(o, "append", m->append);
+	add_text(o, "qemu", m->qemu);
 	d.settings = settings = json_line(o);
 	r = store_machine_put(s, &d, NULL);
 	json_object_put(o);

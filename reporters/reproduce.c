@@ -101,8 +101,8 @@ static void words(const struct strv *l, struct buf *out)
 		buf_addf(out, "%s%s", out->len ? " " : "", l->v[i]);
 }
 
-/* Debian packages and commands: the build's, the machine's, the job's. */
-static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packages, struct buf *programs)
+/* Debian packages and commands: the build's, the machine's, the job's. The job's alone are in ret_job, too. */
+static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packages, struct buf *programs, struct buf *ret_job)
 {
 	struct job j = {0};
 	_cleanup_strv_ struct strv pk = {0}, pr = {0};
@@ -116,6 +116,7 @@ static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packa
 		return;
 	if (job_needs(&j, &pk, &pr) == 0) {
 		words(&pk, packages);
+		words(&pk, ret_job);
 		words(&pr, programs);
 	}
 	job_release(&j);
@@ -149,6 +150,7 @@ static void set_qemu(const struct facts *f, struct buf *b)
 	_cleanup_buf_ struct buf a = {0};
 
 	set(b, "qemu", program && *program ? program : "qemu-system-x86_64");
+	buf_adds(b, "qemu=${KPB_QEMU:-$qemu}\n");
 	buf_adds(&a, "-no-user-config -nodefaults -display none -no-reboot -machine pc ");
 	if (icount)
 		buf_addf(&a, "-accel tcg,thread=single -icount shift=%" PRId64 ",sleep=off -smp 1 -cpu qemu64 "
@@ -203,6 +205,8 @@ static void add_header(const struct facts *f, const char *packages, struct buf *
 		comment(b, "Measured on: ", facts_machine_kind(f));
 	if (streq(f->machine.driver, "qemu"))
 		buf_adds(b, "# KPB_ACCEL=kvm or tcg says how QEMU runs it; without, KVM where there is /dev/kvm.\n");
+	if (startswith(f->machine.driver, "qemu"))
+		buf_adds(b, "# KPB_QEMU=PROGRAM takes another QEMU than the robot's.\n");
 	buf_adds(b, "\nset -eu\n\n");
 }
 
@@ -210,7 +214,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 {
 	bool kernel = !streq(f->tree.kind, "program");
 	bool vm = kernel && (streq(f->machine.driver, "qemu") || streq(f->machine.driver, "qemu-icount"));
-	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, config = {0}, fixed = {0}, expected = {0};
+	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, job_packages = {0}, config = {0}, fixed = {0}, expected = {0};
 	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL, *ns = NULL,
 			    *url = url_shown(f->tree.url), *ref = git_branch_ref(f->cmp.branch),
 			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir());
@@ -220,7 +224,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 		return r;
 	if (kernel && (r = read_config(f, &config)) < 0)
 		return r;
-	needs(f, kernel, vm, &packages, &programs);
+	needs(f, kernel, vm, &packages, &programs, &job_packages);
 	add_header(f, buf_str(&packages), &b);
 	number = xasprintf("%" PRId64, f->c.id);
 	if (streq(f->machine.driver, "qemu-icount"))
@@ -229,7 +233,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	const char *const values[][2] = {
 		{"case_number", number}, {"url", url}, {"branch", ref}, {"culprit", f->bad}, {"parent", f->good},
 		{"kpi", f->c.metric}, {"expected", buf_str(&expected)}, {"packages", buf_str(&packages)},
-		{"programs", buf_str(&programs)}, {"kind", kernel ? "kernel" : "program"},
+		{"job_packages", buf_str(&job_packages)}, {"programs", buf_str(&programs)}, {"kind", kernel ? "kernel" : "program"},
 		{"how", vm ? "vm" : kernel ? "by_hand" : "here"}, {"build_command", command && *command ? command : "make"},
 		{"artefact", artefact}, {"ns_per_insn", ns},
 	};

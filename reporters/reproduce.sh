@@ -6,10 +6,89 @@ src=$work/src
 
 say() { printf 'reproduce: %s\n' "$*" >&2; }
 die() { say "$*"; exit 1; }
-need() {
-	for program in "$@"; do
-		command -v "$program" >/dev/null 2>&1 || die "missing program: $program (apt-get install $packages)"
+
+# "PROGRAM or header", its Debian package, and the kernel option that wants it.
+tools='
+git git
+make make
+gcc gcc
+ld binutils
+flex flex
+bison bison
+bc bc
+perl perl
+awk mawk
+cpio cpio
+find findutils
+tar tar
+base64 coreutils
+timeout coreutils
+ldd libc-bin
+busybox busybox-static
+qemu-system-x86_64 qemu-system-x86
+gelf.h libelf-dev OBJTOOL STACK_VALIDATION
+openssl/evp.h libssl-dev SYSTEM_TRUSTED_KEYRING MODULE_SIG
+gzip gzip KERNEL_GZIP
+xz xz-utils KERNEL_XZ
+zstd zstd KERNEL_ZSTD
+lz4 lz4 KERNEL_LZ4
+lzma xz-utils KERNEL_LZMA
+bzip2 bzip2 KERNEL_BZIP2
+lzop lzop KERNEL_LZO
+depmod kmod MODULES
+pahole pahole DEBUG_INFO_BTF
+'
+# What this kernel's configuration asks for.
+configured_tools() {
+	kernel_config | sed -n 's/^CONFIG_\([A-Z0-9_]*\)=y$/\1/p' | {
+		options=" $(tr '\n' ' ')"
+		echo "$tools" | while read -r tool package wanted; do
+			: "$package"
+			for option in $wanted; do
+				case $options in *" $option "*) echo "$tool" ;; esac
+			done
+		done
+	} | sort -u
+}
+is_here() {
+	case $1 in
+	*.h) ! command -v gcc >/dev/null 2>&1 || echo "#include <$1>" | gcc -E -o /dev/null - 2>/dev/null ;;
+	/*) [ -e "$1" ] ;;
+	# alone in the root file system: it must be the static one
+	busybox) command -v busybox >/dev/null 2>&1 && ! ldd "$(command -v busybox)" >/dev/null 2>&1 ;;
+	*) command -v "$1" >/dev/null 2>&1 ;;
+	esac
+}
+# What the job compiles by itself.
+own_programs() { job_script | sed -n 's/^.*need_own="\$need_own \(.*\) "$/\1/p' | tr '\n' ' '; }
+
+# All that is missing, before anything takes time: check build, check run, check build run.
+check() {
+	PATH=$PATH:/usr/sbin:/sbin
+	wanted=awk job_wanted='' missing='' install=''
+	for step in "$@"; do
+		case $step-$kind-$how in
+		build-kernel-*) wanted="$wanted git make gcc ld flex bison bc perl $(configured_tools)" ;;
+		build-*) wanted="$wanted git" ;;
+		run-*-vm) wanted="$wanted $qemu busybox cpio ldd find tar base64 timeout" job_wanted=$programs ;;
+		run-*-here) job_wanted=$programs ;;
+		esac
 	done
+	for tool in $wanted; do
+		is_here "$tool" && continue
+		missing="$missing $tool" install="$install $(echo "$tools" | sed -n "s|^$tool \([^ ]*\).*|\1|p")"
+	done
+	for tool in $job_wanted; do
+		case " $(own_programs) " in *" $tool "*) continue ;; esac
+		is_here "$tool" || missing="$missing $tool" install="$install $job_packages"
+	done
+	[ -n "$missing" ] || return 0
+	say "missing here:$missing"
+	case "$missing " in
+	*" ${qemu-none} "*) [ "$qemu" = qemu-system-x86_64 ] || say "$qemu is the robot's own QEMU; KPB_QEMU=PROGRAM takes another one" ;;
+	esac
+	# shellcheck disable=SC2086 # words
+	die "on Debian: apt-get install $(printf '%s\n' $install | sort -u | tr '\n' ' ')"
 }
 # The value of the KPI in a folder of results: the job's own script reads it.
 kpi_value() {
@@ -18,7 +97,6 @@ kpi_value() {
 oid_of() { if [ "$1" = parent ]; then echo "$parent"; else echo "$culprit"; fi; }
 
 fetch() {
-	need git
 	[ -d "$src" ] || git init -q "$src"
 	for oid in $commits; do
 		git -C "$src" cat-file -e "$oid^{commit}" 2>/dev/null && continue
@@ -55,7 +133,6 @@ build_program() {
 }
 
 build_kernel() {
-	need make gcc ld flex bison bc perl
 	git -C "$src" checkout -q --force --detach "$(oid_of "$1")"
 	mkdir -p "$work/build"
 	kernel_config >"$work/build/.config"
@@ -90,7 +167,6 @@ build() {
 
 # A root file system in memory, put together from this machine's own programs: busybox, what the job needs, its libraries.
 make_root() {
-	need busybox cpio ldd
 	root=$work/root.new
 	rm -rf "$root" "$work/root"
 	mkdir -p "$root/bin" "$root/usr" "$root/proc" "$root/sys" "$root/dev" "$root/tmp" "$root/run" "$root/etc" "$root/root" "$root/result"
@@ -106,7 +182,7 @@ make_root() {
 		case $program in
 		/*) path=$program into=$program ;;
 		*)
-			need "$program"
+			is_here "$program" || die "missing program: $program (apt-get install $packages)"
 			path=$(readlink -f "$(command -v "$program")") into=/bin/$program
 			;;
 		esac
@@ -142,7 +218,6 @@ KPB_INIT
 }
 
 run_vm() { # SIDE NUMBER RESULT_FOLDER
-	need "$qemu"
 	[ -d "$work/root" ] || make_root
 	cp "$work/job.sh" "$work/root/job.sh"
 	echo "$2" >"$work/root/perturb"
@@ -164,7 +239,7 @@ run_vm() { # SIDE NUMBER RESULT_FOLDER
 	timeout 3600 "$qemu" "$@" -chardev "file,id=console,path=$into/console.log" \
 		-chardev "file,id=results,path=$work/results" -serial chardev:console -serial chardev:results \
 		-kernel "$work/bzImage-$side" -initrd "$work/initrd" -append "$kernel_arguments" ||
-		die "QEMU failed; see $into/console.log"
+		die "QEMU failed; see $into/console.log$([ "$accel" != kvm ] || echo "; KPB_ACCEL=tcg does without KVM")"
 	tr -d '\r' <"$work/results" | base64 -d 2>/dev/null | tar -C "$into" -xf - 2>/dev/null ||
 		die "the $side gave no results; see $into/console.log"
 	[ "$(cat "$into/status")" = 0 ] || die "the job failed in the $side: $(tail -n 1 "$into/script.log")"
@@ -226,10 +301,17 @@ compare() {
 }
 
 case ${1:-all} in
-build) build ;;
-run) run_one "${2:-}" "${3:-1}" ;;
+build)
+	check build
+	build
+	;;
+run)
+	check run
+	run_one "${2:-}" "${3:-1}"
+	;;
 compare) compare ;;
 all)
+	check build run
 	build
 	if [ "$how" = by_hand ]; then
 		say "boot $work/bzImage-parent and $work/bzImage-culprit in turns on your machine and run in each, as root:"
