@@ -9,6 +9,7 @@
  *	placement     what must run on different CPUs did, and which CPU was busy
  *	steady        no drift from the first to the last interval
  *	errors        nothing that should have been done was dropped instead
+ *	figures       unknown: something printed as a figure was none, and was left out
  *	counters      perf counted all the time
  *	interference  no CPU time stolen, no throttling, no other load
  *	reach         what changed between two commits was executed; of a pair of commits and not of a run (bot/reach.h)

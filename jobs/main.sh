@@ -164,7 +164,7 @@ print_kpis() {
 				m = name[i]
 				mean = sum[m] / n[m]
 				split(values[m], each, " ")
-				for (v = k = 0; k < n[m];) v += (each[++k] - mean) ^ 2 / n[m]
+				for (v = k = 0; k < n[m];) { d = each[++k] - mean; v += d * d / n[m] }
 				if (n[m] == 1) printf "%14.10g           %s\n", mean, m
 				else printf "%14.10g ± %5.2f%%  %s  (%d runs:%s)\n", mean, mean ? 100 * sqrt(v) / mean : 0, m, n[m], values[m]
 			}

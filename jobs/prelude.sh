@@ -95,9 +95,15 @@ wait_for_file() {
 	done
 }
 
+# plain_text FILE: its lines as a terminal would leave them, without colours and progress. jobs/text.c does the same.
+plain_text() {
+	_esc=$(printf '\033') _bel=$(printf '\007') _cr=$(printf '\r')
+	sed "s/$_esc\\[[0-9;:?<=>]*[ -\/]*[@-~]//g; s/${_esc}][^$_bel]*$_bel//g; s/${_esc}[(-\/].//g; s/$_cr*\$//; s/.*$_cr//" "$1"
+}
+
 # What a run that failed is explained by: the tool's own last line. A program may replace it.
 program_last_words() {
-	grep -v -e '^#' -e '^[[:space:]]*$' "$RESULT_DIR/$program" | tail -n 1
+	plain_text "$RESULT_DIR/$program" | grep -v '^#' | grep '[[:alnum:]]' | tail -n 1
 }
 
 # A monitor may replace this by something that watches the program.

@@ -220,6 +220,64 @@ static void test_command(void)
 	ok(few.r == -EBADMSG && few.m.n == 0, "fewer figures than repeats: %s", cause(&few));
 }
 
+/* One line of each kind; the KPI is what comes of it. */
+static void test_command_figures(void)
+{
+	static const struct { const char *text; double want; const char *unit; } good[] = {
+		{"\x1b[32mkpi:\x1b[0m \x1b[1m12\x1b[0m ops/s\n", 12, "ops/s"}, {" 1%\r99%\rkpi: 12\r\n", 12, ""},
+		{"kpi: 1,234,567\n", 1234567, ""}, {"kpi: 1,234.5 ms\n", 1234.5, "ms"}, {"kpi: 12.3K\n", 12300, ""},
+		{"kpi: 12.3M ops/s\n", 12.3e6, "ops/s"}, {"kpi: 12.3 Mops/s\n", 12.3e6, "ops/s"}, {"kpi: 3 G\n", 3e9, ""},
+		{"kpi: 100 Kb/s\n", 1e5, "bit/s"}, {"kpi: 100 KB/s\n", 1e5, "B/s"}, {"kpi: 100KiB/s\n", 102400, "B/s"},
+		{"kpi: 45%\n", 45, "%"}, {"kpi: 12 things\n", 12, ""}, {"kpi: 900 us\nkpi: 1.1 ms\n", 1000, "us"},
+		{"kpi: 1 GB/s\nkpi: 500 MB/s\n", .75, "GB/s"}, {"kpi: 900K\nkpi: 1.1M\n", 1e6, ""},
+	};
+	static const struct { const char *text, *says; } bad[] = {
+		{"kpi: nan\n", "but: kpi: nan"}, {"kpi: inf ops/s\n", "but: kpi: inf ops/s"}, {"kpi: 12,5 ms\n", "but: kpi: 12,5 ms"},
+		{"kpi: 1 234 567\n", "but: kpi: 1 234 567"}, {"kpi: 1 234\n", "but: kpi: 1 234"}, {"kpi: 1.234.567\n", "but: kpi"},
+		{"kpi: \xd9\xa1\xd9\xa2\n", "but: kpi"}, {"kpi: 12abc\n", "but: kpi"}, {"kpi:\n", "but: kpi:"},
+		{"kpi: 900 us\nkpi: 3 MB/s\n", "cannot be laid side by side, 'us' and 'MB/s'"},
+		{"kpi: 9 KB/s\nkpi: 9 Kb/s\n", "cannot be laid side by side"}, {"kpi: 9 us\nkpi: 9\n", "'us' and 'none'"},
+		{"kpi: 9 cows\nkpi: 9 pigs\n", "'cows' and 'pigs'"},
+	};
+	PARSED few;
+
+	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
+		const struct metric_value *v;
+		PARSED p;
+
+		command(&p, "command: {run: x, kpi: kpi}\n", good[i].text);
+		v = metric_set_get(&p.m, "command.kpi");
+		ok(p.r == 0 && v, "case %zu is a figure (%s)", i, cause(&p));
+		is_near(v ? v->value : NAN, good[i].want, 1e-9 * good[i].want, "its value");
+		is_str(v ? v->unit : "", good[i].unit, "its unit");
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
+		PARSED p;
+
+		command(&p, "command: {run: x, kpi: kpi}\n", bad[i].text);
+		ok(p.r == -EBADMSG && !p.m.n && strstr(cause(&p), bad[i].says), "case %zu is none: %s", i, cause(&p));
+	}
+	command(&few, "command: {run: x, kpi: ops, repeat: 2}\n", "ops: 1\nops: nan\n");
+	ok(few.r == -EBADMSG && strstr(cause(&few), "ops: nan"), "one of two is no value: %s", cause(&few));
+}
+
+/* What is no value is left out, and that is said. */
+static void test_command_absent(void)
+{
+	struct check_set checks = {0};
+	const struct check *k;
+	PARSED p;
+
+	command(&p, "command: {run: x, kpi: ops}\n", "");
+	free(TAKE_PTR(p.c.cause));
+	p.c.checks = &checks;
+	p.c.verdict = "ok";
+	p.r = program_find("command")->parse(&p.c, "ops: 5\nlat: nan\nbw: 1 KB/s\nbw: 1 s\n", 37);
+	k = check_set_get(&checks, "figures");
+	ok(p.r == 0 && p.m.n == 1 && k && streq(k->verdict, "unknown") && strstr(k->evidence, "lat: nan"), "%s", k ? k->evidence : "nothing said");
+	check_set_release(&checks);
+}
+
 static void put(const char *dir, const char *name, const char *text)
 {
 	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
@@ -283,6 +341,8 @@ int main(void)
 	test_vmstat();
 	test_perf_stat();
 	test_command();
+	test_command_figures();
+	test_command_absent();
 	test_cut_off("stress-ng", program_find("stress-ng"), "stress-ng-sockfd-lkp.txt", 0);
 	test_cut_off("time", monitor_find("time"), "time-gnu.txt", 0);
 	return tap_done();

@@ -3,10 +3,12 @@
 #include "jobs/expand.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
+#include "lib/unit.h"
 #include "tests/tap.h"
 
 #define XDP(mode, warmup, runtime, file) {"xdp-bench-" mode, {"threads=1", "cpufreq_governor=", "warmup=" warmup, "runtime=" runtime}, "xdp-bench/" file, 0}
 #define NEPER(engine, test, length, flows, file) {"neper-tcp_rr", {"engine=" engine, "test=" test, "length=" length, "threads=1", "flows=" flows}, "net/" file, 0}
+#define COMMAND(kpi, file) {"tests/fixtures/jobs/command.yaml", {"kpi=" kpi}, "jobs/" file, 0}
 static const struct { const char *job, *set[6], *file; double ns; } cases[] = {
 	{"stress-ng-sockfd", {"test=sockfd", "testtime=1s"}, "jobs/stress-ng-sockfd-lkp.txt", 0},
 	{"stress-ng-sockfd", {"test=sockfd", "testtime=1s"}, "jobs/stress-ng-sockfd-metrics-times-perf.txt", 8},
@@ -44,6 +46,8 @@ static const struct { const char *job, *set[6], *file; double ns; } cases[] = {
 	NEPER("qperf", "udp_rr", "2s", "1", "qperf-udp_rr.txt"),
 	NEPER("qperf", "tcp_stream", "2s", "1", "qperf-tcp_stream.txt"),
 	NEPER("qperf", "udp_stream", "2s", "1", "real-qperf-udp_stream.txt"),
+	COMMAND("ops_per_sec", "command-terminal.txt"), COMMAND("latency", "command-terminal.txt"),
+	COMMAND("ops_per_sec", "command-none.txt"), COMMAND("ops_per_sec", "command-mixed.txt"), COMMAND("bw", "command-mixed.txt"),
 };
 
 static char tmp[] = "/tmp/kpb-kpis-XXXXXX";
@@ -75,9 +79,13 @@ static void compare(const struct job *j, const struct metric_set *m, const char 
 {
 	for (const char *const *k = job_kpis(j); *k; k++) {
 		const struct metric_value *v = metric_set_get(m, *k);
+		struct unit u = {.scale = 1};
 
+		/* any command's figures are printed in base units, so that runs of other sizes can be laid beside them */
+		if (v && streq(j->program, "command"))
+			(void)unit_parse(v->unit, &u);
 		if (v)
-			is_near(printed(text, *k), v->value, 1e-8 * fabs(v->value), *k);
+			is_near(printed(text, *k), v->value * u.scale, 1e-8 * fabs(v->value * u.scale), *k);
 		else
 			ok(isnan(printed(text, *k)), "no %s", *k);
 	}

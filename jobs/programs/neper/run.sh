@@ -113,7 +113,7 @@ program_warmup() {
 # The same as parse.c and engines.c read: rates of several clients add up, latencies are averaged.
 program_kpis() {
 	[ "$role" != server ] || return 0
-	awk -v engine="$engine" -v test="$test" '
+	plain_text "$1/neper" | awk -v engine="$engine" -v test="$test" '
 		function value(label) { return substr($0, index($0, label) + length(label)) + 0 }
 		function take_rate(v) { rate += v }
 		function take_median(us) { median += us; medians++ }
@@ -151,7 +151,7 @@ program_kpis() {
 			if (failed || !finished || !(rate > 0) || (engine == "neper" && !whole)) exit
 			printf "neper.%s.throughput %.10g\n", test, rate
 			if (medians) printf "neper.%s.latency_p50 %.10g\n", test, median / medians
-		}' "$1/neper"
+		}'
 }
 
 program_last_words() {

@@ -39,7 +39,7 @@ program_run() {
 
 # The same as parse.c reads. operations / "ops/s(usr+sys)" is the CPU time, of which parse.c says why it is exact.
 program_kpis() {
-	awk -v test="$test" -v ns="${KPB_NS_PER_INSN:-0}" '
+	plain_text "$1/stress-ng" | awk -v test="$test" -v ns="${KPB_NS_PER_INSN:-0}" '
 		/skipping stressor/ { skipped = 1 }
 		/\] successful run completed/ { finished = 1 }
 		$1 == "stress-ng:" && $3 ~ /^\[/ && $4 == test && NF >= 10 && $5 ~ /^[0-9]+$/ && $9 ~ /^[0-9.]+$/ {
@@ -49,7 +49,7 @@ program_kpis() {
 			if (skipped || !finished || !(ops > 0)) exit
 			printf "stress-ng.%s.ops_per_sec %.10g\n", test, rate
 			if (ns > 0 && cpu > 0) printf "icount.instructions_per_op %.10g\n", 1e9 / cpu / ns
-		}' "$1/stress-ng"
+		}'
 }
 
 program_last_words() {

@@ -119,7 +119,7 @@ run_sink() {
 # The same as parse.c reads.
 program_kpis() {
 	[ "$role" != sender ] || return 0
-	awk -F= -v role="$role" -v ns="${KPB_NS_PER_INSN:-0}" '
+	plain_text "$1/udp-sink" | awk -F= -v role="$role" -v ns="${KPB_NS_PER_INSN:-0}" '
 		$1 == "done" { finished = 1 }
 		$1 == "sender_done" { sender = 1 }
 		$1 == "seconds" { s = $2 }
@@ -135,7 +135,7 @@ program_kpis() {
 			printf "sink.pps %.10g\n", packets / s
 			if (busy > 0) printf "sink.cpu_us_per_packet %.10g\n", busy * 10000 / packets
 			if (ns > 0 && cpus == 1 && !idle) printf "icount.instructions_per_op %.10g\n", s * 1e9 / ns / packets
-		}' "$1/udp-sink"
+		}'
 }
 
 program_teardown() {

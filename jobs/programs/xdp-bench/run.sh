@@ -471,7 +471,7 @@ program_run() {
 # The same as parse.c reads: the mean of the whole seconds within the measured part.
 program_kpis() {
 	[ "$role" != generator ] || return 0
-	awk -v mode="$mode" -v want="$(to_seconds "$runtime")" -v skip="$(to_seconds "$warmup")" '
+	plain_text "$1/xdp-bench" | awk -v mode="$mode" -v want="$(to_seconds "$runtime")" -v skip="$(to_seconds "$warmup")" '
 		function number(s) { gsub(/,/, "", s); return s + 0 }
 		/^# times: / { skip = $6 - $4 + 0.5; skip = skip > int(skip) ? int(skip) + 1 : int(skip); last = int($8 - $4 - 0.2) - skip; if (last < want) want = last }
 		/^# exit status: / { status = $4 }
@@ -489,7 +489,7 @@ program_kpis() {
 			if (status || section != "end" || !finished || !used || !sum["rx/s"]) exit
 			if (sends && (!sum["xmit/s"] || sum["err/s"] > sum["rx/s"] / 2)) exit
 			printf "xdp-bench.rx_pps %.10g\n", sum["rx/s"] / used
-		}' "$1/xdp-bench"
+		}'
 }
 
 program_last_words() {
