@@ -31,8 +31,10 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	return MIN(r, 0);
 }
 
-static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fmt, ...) _printf_(4, 5);
-static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fmt, ...)
+/* fault: FAULT_* of a comparison that could not be measured, else NULL. */
+static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault, const char *fmt, ...)
+	_printf_(5, 6);
+static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault, const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
@@ -41,7 +43,7 @@ static int end_comparison(struct engine *e, const struct scope *s, const char *s
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
 	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: %s: %s", s->cmp.base, s->cmp.head, state, text);
-	return store_comparison_end(e->store, s->cmp.id, state, NULL, text);
+	return store_comparison_end(e->store, s->cmp.id, state, fault, text);
 }
 
 int engine_same_epoch(const struct scope *s)
@@ -52,38 +54,59 @@ int engine_same_epoch(const struct scope *s)
 	return r < 0 ? r : streq(now, s->cmp.epoch);
 }
 
+/* One side's build. 1: usable; 0: wait; -ENOEXEC: the commit does not build; -ECANCELED: it could not be tried here. */
+static int side_build(struct engine *e, const struct scope *s, const char *commit, struct db_build *ret)
+{
+	struct db_task t = {0};
+	int64_t task;
+	int r = engine_build_task(e, s, commit, 100, 0, &task);
+
+	if (r >= 0)
+		r = store_task_by_id(e->store, task, &t);
+	if (r >= 0)
+		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, ret);
+	if (r == -ENOENT && t.state && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+		r = err_set(-ECANCELED, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
+	else if (r == -ENOENT)
+		r = 0;
+	else if (r >= 0 && !streq(ret->state, "ok"))
+		r = err_set(-ENOEXEC, "%.12s does not build: %s", commit, ret->error ? ret->error : "see its log");
+	else if (r >= 0)
+		r = 1;
+	db_task_release(&t);
+	return r;
+}
+
+static const char *fault_of(bool base, bool head)
+{
+	return base && head ? FAULT_BOTH : base ? FAULT_BASE : FAULT_HEAD;
+}
+
 /* Both builds there and usable? 1: yes, 0: wait or ended. */
 static int need_builds(struct engine *e, const struct scope *s)
 {
 	const char *commit[2] = {s->cmp.base, s->cmp.head};
 	struct db_build b[2] = {0};
-	int r = 1;
+	char *why[2] = {0};
+	int state[2], r = 1;
 
-	for (int i = 0; i < 2 && r > 0; i++) {
-		struct db_task t = {0};
-		int64_t task;
-
-		r = engine_build_task(e, s, commit[i], 100, 0, &task);
-		if (r >= 0)
-			r = store_task_by_id(e->store, task, &t);
-		if (r >= 0)
-			r = store_build_get(e->store, s->tree.id, commit[i], s->cmp.kconfig, &b[i]);
-		if (r == -ENOENT)
-			r = t.state && (streq(t.state, "failed") || streq(t.state, "cancelled"))
-				    ? end_comparison(e, s, "broken", "%.12s cannot be built: %s", commit[i],
-						     t.result ? t.result : "no reason known")
-				    : 0;
-		else if (r >= 0 && !streq(b[i].state, "ok"))
-			r = end_comparison(e, s, "broken", "%.12s does not build: %s", commit[i],
-					   b[i].error ? b[i].error : "see its log");
-		else if (r >= 0)
-			r = 1;
-		db_task_release(&t);
+	for (int i = 0; i < 2 && r >= 0; i++) {
+		state[i] = side_build(e, s, commit[i], &b[i]);
+		if (state[i] == -ENOEXEC || state[i] == -ECANCELED)
+			why[i] = xstrdup(err_msg());
+		else
+			r = state[i] < 0 ? state[i] : MIN(r, state[i]);
 	}
-	if (r > 0 && streq(b[0].image_hash, b[1].image_hash))
-		r = end_comparison(e, s, "same", "both build the same image");
+	if (r > 0 && (why[0] || why[1])) /* known of both: the one that is to blame is not compared with again */
+		r = end_comparison(e, s, "broken", state[0] == -ECANCELED || state[1] == -ECANCELED
+				   ? FAULT_INFRA : fault_of(why[0], why[1]), "%s%s%s", why[0] ? why[0] : "",
+				   why[0] && why[1] ? "; " : "", why[1] ? why[1] : "");
+	else if (r > 0 && streq(b[0].image_hash, b[1].image_hash))
+		r = end_comparison(e, s, "same", NULL, "both build the same image");
 	db_build_release(&b[0]);
 	db_build_release(&b[1]);
+	free(why[0]);
+	free(why[1]);
 	return r;
 }
 
@@ -185,24 +208,33 @@ static int judge(struct engine *e, const struct scope *s, struct judged *ret)
 	return MIN(r, 0);
 }
 
+/* How the runs of a side ended since the question was asked, in words; NULL where enough of them did well. */
+static int side_fails(struct engine *e, const struct scope *s, const char *commit, char **ret_why)
+{
+	struct engine_runs k = {0};
+	int r = engine_runs(e, s, commit, s->cmp.after_run, &k);
+
+	if (r >= 0 && k.bad >= MAX_BAD_RUNS && k.bad > k.good)
+		*ret_why = k.no_boot == k.bad ? xasprintf("%.12s builds but does not boot (%zu of %zu boots): %s", commit, k.bad,
+							 k.bad + k.good, k.cause)
+					      : xasprintf("%zu of %zu runs of %.12s failed, the last one: %s", k.bad,
+							  k.bad + k.good, commit, k.cause);
+	engine_runs_release(&k);
+	return r;
+}
+
 static int side_broken(struct engine *e, const struct scope *s)
 {
-	const char *commit[2] = {s->cmp.base, s->cmp.head};
+	_cleanup_free_ char *base = NULL, *head = NULL;
+	int r = side_fails(e, s, s->cmp.base, &base);
 
-	for (int i = 0; i < 2; i++) {
-		_cleanup_free_ char *cause = NULL;
-		size_t bad = 0, good = 0;
-		int r = engine_bad_runs(e, s, commit[i], &bad, &good, &cause);
-
-		if (r < 0)
-			return r;
-		if (bad >= MAX_BAD_RUNS && bad > good) {
-			r = end_comparison(e, s, "broken", "%zu of %zu runs of %.12s failed, the last one: %s", bad, bad + good,
-					   commit[i], cause);
-			return r < 0 ? r : 1;
-		}
-	}
-	return 0;
+	if (r >= 0)
+		r = side_fails(e, s, s->cmp.head, &head);
+	if (r < 0 || (!base && !head))
+		return r;
+	r = end_comparison(e, s, "broken", fault_of(base, head), "%s%s%s", base ? base : "", base && head ? "; " : "",
+			   head ? head : "");
+	return r < 0 ? r : 1;
 }
 
 /* Did a link's limit hide what the kernel can do? Then "same" says little. */
@@ -236,7 +268,7 @@ static int disturbed(struct engine *e, const struct scope *s, const struct judge
 	if (r < 0)
 		return r;
 	if (s->cmp.disturbed + 1 >= MAX_DISTURBED)
-		return end_comparison(e, s, "disturbed", "machine '%s' was %s; 'kperfbot machine show %s'", s->machine.name, what,
+		return end_comparison(e, s, "disturbed", NULL, "machine '%s' was %s; 'kperfbot machine show %s'", s->machine.name, what,
 				      s->machine.name);
 	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: machine '%s' was %s: measuring again", s->cmp.base,
 		    s->cmp.head, s->machine.name, what);
@@ -251,11 +283,11 @@ static int end_judged(struct engine *e, const struct scope *s, const struct judg
 	int r;
 
 	if (j->verdict == VERDICT_DIFFERENT)
-		r = end_comparison(e, s, "different", "%+.3f%% after %zu boots%s%s%s", 100 * j->effect, j->boots, j->canary,
+		r = end_comparison(e, s, "different", NULL, "%+.3f%% after %zu boots%s%s%s", 100 * j->effect, j->boots, j->canary,
 				   unreached ? "; warning: not reached, so the place of code in memory or something else did it: " : "",
 				   unreached ? reach.evidence : "");
 	else
-		r = end_comparison(e, s, "same", "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s%s%s",
+		r = end_comparison(e, s, "same", NULL, "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s%s%s",
 				   100 * j->effect, j->boots, 100 * j->min_effect,
 				   capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "",
 				   unreached ? "; same, but not reached: " : "", unreached ? reach.evidence : "");
@@ -303,7 +335,7 @@ int engine_plan_comparison(struct engine *e, int64_t id)
 	if (r >= 0)
 		r = engine_same_epoch(&s);
 	if (r == 0)
-		r = end_comparison(e, &s, "cancelled", "the configuration or the toolchain has changed since it was asked");
+		r = end_comparison(e, &s, "cancelled", NULL, "the configuration or the toolchain has changed since it was asked");
 	else if (r > 0)
 		r = need_all(e, &s);
 	if (r > 0 && !engine_has_active(e, id, 0) && !wait_for_reach(e, &s)) {
@@ -315,7 +347,7 @@ int engine_plan_comparison(struct engine *e, int64_t id)
 			if (r == -ENOTRECOVERABLE) {
 				_cleanup_free_ char *why = xstrdup(err_msg());
 
-				r = end_comparison(e, &s, "broken", "%s", why);
+				r = end_comparison(e, &s, "broken", FAULT_INFRA, "%s", why);
 			}
 		}
 	}

@@ -302,38 +302,59 @@ int engine_boots(struct engine *e, const struct scope *s, const char *commit, co
 	return 0;
 }
 
-int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,
-		    char **ret_cause)
+void engine_runs_release(struct engine_runs *k)
 {
+	free(k->cause);
+	*k = (struct engine_runs){0};
+}
+
+static void count_run(struct engine_runs *k, const struct db_run *run)
+{
+	if (streq(run->verdict, "ok")) {
+		k->good++;
+	} else if (!streq(run->verdict, "infra")) {
+		k->bad++;
+		k->no_boot += streq(run->verdict, "boot-failed");
+		k->untrusted += streq(run->verdict, "untrusted");
+		free(k->cause);
+		k->cause = xasprintf("%s: %s", run->verdict, run->cause ? run->cause : "no cause known");
+	}
+}
+
+int engine_runs(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, struct engine_runs *ret)
+{
+	struct engine_runs k = {0};
 	struct db_build b = {0};
 	struct db_run *runs = NULL;
-	size_t n = 0, bad = 0, good = 0;
-	char *cause = NULL;
+	size_t n = 0;
 	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
 
 	if (r >= 0)
 		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
-	for (size_t i = 0; r >= 0 && i < n; i++) {
-		if (streq(runs[i].verdict, "ok")) {
-			good++;
-		} else if (!streq(runs[i].verdict, "infra")) {
-			bad++;
-			free(cause);
-			cause = xasprintf("%s: %s", runs[i].verdict, runs[i].cause ? runs[i].cause : "no cause known");
-		}
-	}
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (runs[i].id > after_run)
+			count_run(&k, &runs[i]);
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	db_build_release(&b);
-	if (r < 0 && r != -ENOENT) {
-		free(cause);
+	if (r < 0 && r != -ENOENT)
 		return r;
-	}
-	*ret_bad = bad;
-	*ret_ok = good;
+	*ret = k;
+	return 0;
+}
+
+int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,
+		    char **ret_cause)
+{
+	struct engine_runs k = {0};
+	int r = engine_runs(e, s, commit, 0, &k);
+
+	if (r < 0)
+		return r;
+	*ret_bad = k.bad;
+	*ret_ok = k.good;
 	if (ret_cause)
-		*ret_cause = cause;
-	else
-		free(cause);
+		*ret_cause = TAKE_PTR(k.cause);
+	engine_runs_release(&k);
 	return 0;
 }
 

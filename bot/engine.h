@@ -98,6 +98,14 @@ int engine_boots(struct engine *e, const struct scope *s, const char *commit, co
 /* How many runs of a commit did not end ok, and the last cause (new string or NULL). */
 int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,
 		    char **ret_cause);
+/* The same of the runs after that one. Runs that failed on our side count nowhere. */
+struct engine_runs {
+	size_t bad, good;
+	size_t no_boot, untrusted;      /* of the bad ones */
+	char *cause;                    /* "VERDICT: CAUSE" of the last bad one, or NULL */
+};
+void engine_runs_release(struct engine_runs *k);
+int engine_runs(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, struct engine_runs *ret);
 /* Thresholds and the spread known from all builds of the tree. */
 int engine_verdict_config(struct engine *e, const struct scope *s, const char *metric, struct verdict_config *ret);
 bool engine_deterministic(const struct scope *s);

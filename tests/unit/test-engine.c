@@ -16,7 +16,9 @@
 #define MAX_TASKS 60
 #define SAMPLE "tests/fixtures/xdp-bench/131-drop-e-i1.txt"     /* after 4 intervals: 43591, 44450, 37941 pkt/s */
 
-static char dir[] = "/tmp/kperfbot-engine-XXXXXX", *oid[2], *older;
+#define N_LINE 8                /* commits of the branch "line", the first on top of oid[0] */
+
+static char dir[] = "/tmp/kperfbot-engine-XXXXXX", *oid[2], *older, *line[N_LINE], *beside;
 
 /* What a run of a side gives. */
 struct side {
@@ -25,7 +27,16 @@ struct side {
 	double sent;            /* pkt/s of the generator; 0: not known here */
 	int weak_boot;          /* of this boot (from 1) the generator was too weak, and the rate another */
 };
+/* What becomes of a commit, in a job or in all. */
+struct fate {
+	const char *commit, *job;       /* job: how its name begins; NULL: in all */
+	bool unbuildable, infra;        /* infra: its build fails on our side */
+	const char *verdict, *cause;    /* of its runs; NULL: ok */
+	int slower;                     /* per mille */
+	int flaky;                      /* of so many runs one ends by that verdict; 0: all */
+};
 struct world {
+	const struct fate *fate; size_t n_fates;        /* NULL: sides */
 	struct store *s;
 	struct config cfg;
 	struct engine e;
@@ -76,11 +87,30 @@ static void make_tree(void)
 	older = commit("int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a - 1;\n}\n");
 	oid[0] = commit("int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
 	oid[1] = commit("int xdp_do_redirect(int a)\n{\n\treturn a + 1;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
+	git(ARGV("checkout", "-q", "-b", "line", oid[0]), NULL);
+	for (int i = 0; i < N_LINE; i++) {
+		_cleanup_free_ char *text = xasprintf("int line(void)\n{\n\treturn %d;\n}\n", i);
+
+		line[i] = commit(text);
+	}
+	git(ARGV("checkout", "-q", "-b", "beside", line[0]), NULL);
+	beside = commit("int beside(void)\n{\n\treturn 1;\n}\n");
 	git(ARGV("clone", "-q", "--bare", ".", "../state/trees/net.git"), NULL);
 	write_file("k/System.map", "ffffffff81000100 T xdp_do_redirect\nffffffff81000200 T bpf_prog_run_xdp\n");
 	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
+	write_file("etc/pass.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
+				    "xdp-bench:\n  mode: pass\n");
 	write_file("etc/drop.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
 				    "xdp-bench:\n  mode: drop\n");
+}
+
+static void open_world(struct world *w)
+{
+	_cleanup_free_ char *etc = xasprintf("%s/etc", dir);
+
+	if (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0 || config_to_store(&w->cfg, w->s) < 0)
+		printf("Bail out! %s\n", err_msg());
+	w->e = (struct engine){.store = w->s, .cfg = &w->cfg};
 }
 
 static void ask(struct world *w)
@@ -121,13 +151,30 @@ static const char *text_of(struct json_object *o, const char *key)
 	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
 }
 
+static const struct fate *fate_of(const struct world *w, const char *commit, const char *job)
+{
+	static const struct fate good = {0};
+
+	for (size_t i = 0; i < w->n_fates; i++)
+		if (streq(w->fate[i].commit, commit) && (!w->fate[i].job || !job || startswith(job, w->fate[i].job)))
+			return &w->fate[i];
+	return &good;
+}
+
 static int do_build(struct world *w, struct json_object *o)
 {
 	const char *c = text_of(o, "commit");
+	const struct fate *f = fate_of(w, c, NULL);
 	_cleanup_free_ char *image = xasprintf("%s/k/bzImage", dir);
 	struct db_build b = {.tree = 1, .commit = (char *)c, .kconfig = (char *)text_of(o, "kconfig"), .state = (char *)"ok",
 			     .image_path = image, .image_hash = (char *)c, .seconds = 1};
 
+	if (f->infra)
+		return err_set(-EIO, "the disk is gone");
+	if (f->unbuildable) {
+		b.state = (char *)"broken";
+		b.error = (char *)"filter.c:1: error: no such thing";
+	}
 	return store_build_put(w->s, &b, NULL);
 }
 
@@ -176,15 +223,22 @@ static int do_run(struct world *w, struct json_object *o, const struct db_build 
 	struct check_set checks = {0};
 	struct job j = {0};
 	const char *verdict = "ok";
+	const struct fate *f = fate_of(w, b->commit, dj->name);
+	const struct side own = {.speed = 10000, .sent = 60000, .slower = f->slower};
 	int64_t id = 0;
 
 	boot = xasprintf("%d.%d", side, ++w->runs[side]);
-	add_output(&w->side[side], w->runs[side], &text);
+	add_output(w->fate ? &own : &w->side[side], w->runs[side], &text);
 	write_file("result/started", "");
 	fs_write_atomic(path, text.s, text.len);
 	r = job_from_canonical(dj->name, dj->canonical, &j);
 	if (r >= 0)
 		r = job_parse_checked(&j, res, &facts, &values, &checks, &verdict, &cause);
+	if (f->verdict && (!f->flaky || w->runs[side] % f->flaky == 0)) {
+		verdict = f->verdict;
+		cause = xstrdup(f->cause);
+		metric_set_release(&values);
+	}
 	if (r >= 0) {
 		struct db_run row = {.build = b->id, .machine = 2, .job = dj->id, .boot = boot, .verdict = (char *)verdict, .cause = cause,
 				     .replicate = json_object_get_int64(json_object_object_get(o, "replicate")), .started = now_usec() - w->back,
@@ -299,6 +353,181 @@ static void is_reach(struct world *w, const char *verdict, const char *evidence)
 	is_str(t.cell[found + 4].text, oid[0], "against the base");
 	is_str(t.cell[found + 9].text, verdict, "its verdict");
 	ok(strstr(t.cell[found + 10].text, evidence) != NULL, "its evidence: %s", t.cell[found + 10].text);
+}
+
+/* ---- a branch whose heads come one after the other ---- */
+
+static void work_off(struct world *w)
+{
+	for (int i = 0, idle = 0; i < MAX_TASKS && idle < 2; i++) {
+		int64_t event = store_last_event(w->s);
+		bool did = false;
+
+		engine_release(&w->e); /* as after a restart: all is in the database */
+		w->e = (struct engine){.store = w->s, .cfg = &w->cfg};
+		if (engine_plan(&w->e) < 0)
+			ok(false, "planning: %s", err_msg());
+		while (work_one(w, "build") || work_one(w, "machine:qemu"))
+			did = true;
+		idle = did || store_last_event(w->s) != event ? 0 : idle + 1;
+	}
+}
+
+static void head(struct world *w, const char *commit)
+{
+	if (!w->s)
+		open_world(w);
+	if (store_branch_head(w->s, 1, "main", commit, false, NULL) < 0)
+		printf("Bail out! %s\n", err_msg());
+	work_off(w);
+}
+
+/* The state of the comparison of two commits, "none" where nobody has asked. */
+static const char *between(struct world *w, const char *base, const char *commit, const char *job)
+{
+	static char state[80];
+	struct db_comparison *all = NULL;
+	size_t n = 0;
+
+	snprintf(state, sizeof(state), "none");
+	(void)store_comparisons(w->s, NULL, &all, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct db_job j = {0};
+
+		if (streq(all[i].base, base) && streq(all[i].head, commit) && store_job_get(w->s, all[i].job, &j) >= 0 &&
+		    (!job || startswith(j.name, job)))
+			snprintf(state, sizeof(state), "%s%s%s", all[i].state, *all[i].fault ? " " : "", all[i].fault);
+		db_job_release(&j);
+	}
+	DB_LIST_RELEASE(all, n, db_comparison_release);
+	return state;
+}
+
+#define HEADS(...) _cleanup_(world_release) struct world w = {.ran = "xdp_do_redirect", .fate = (const struct fate[]){__VA_ARGS__}, \
+							      .n_fates = ARRAY_SIZE(((const struct fate[]){__VA_ARGS__}))}
+
+/* A head that does not build hides nothing: the next one is compared with the last that was measured. */
+static void test_unbuildable_head(void)
+{
+	HEADS({.commit = line[2], .unbuildable = true}, {.commit = line[3], .slower = 80}, {.commit = line[4], .slower = 80});
+
+	for (int i = 0; i < 5; i++)
+		head(&w, line[i]);
+	is_str(between(&w, line[0], line[1], NULL), "same", "good heads");
+	is_str(between(&w, line[1], line[2], NULL), "broken head", "one that does not build");
+	is_str(between(&w, line[1], line[3], NULL), "different", "the next is compared with the last measured one");
+	is_str(between(&w, line[3], line[4], NULL), "same", "and the one after that with this");
+}
+
+static void test_failing_head(void)
+{
+	HEADS({.commit = line[1], .verdict = "boot-failed", .cause = "panic"},
+	      {.commit = line[2], .verdict = "untrusted", .cause = "generator"}, {.commit = line[3], .slower = 80});
+
+	for (int i = 0; i < 4; i++)
+		head(&w, line[i]);
+	is_str(between(&w, line[0], line[1], NULL), "broken head", "a head that does not boot");
+	is_str(between(&w, line[0], line[2], NULL), "broken head", "one that cannot be measured");
+	is_str(between(&w, line[0], line[3], NULL), "different", "are not the base of the next");
+}
+
+/* The first head does not build, nor does the second: what is compared starts with the first that does. */
+static void test_first_head_broken(void)
+{
+	HEADS({.commit = line[0], .unbuildable = true}, {.commit = line[1], .unbuildable = true},
+	      {.commit = line[3], .slower = 80});
+
+	for (int i = 0; i < 4; i++)
+		head(&w, line[i]);
+	is_str(between(&w, line[0], line[1], NULL), "broken both", "two that do not build");
+	is_str(between(&w, line[0], line[2], NULL), "broken base", "with one that does");
+	is_str(between(&w, line[2], line[3], NULL), "different", "which is the base of the next");
+}
+
+/* Our own trouble says nothing about a head, nor does a machine that was not steady. */
+static void test_head_not_ours(void)
+{
+	HEADS({.commit = line[1], .infra = true}, {.commit = line[3], .slower = 80});
+	struct db_comparison *open = NULL;
+	size_t n = 0;
+
+	head(&w, line[0]);
+	head(&w, line[1]);
+	is_str(between(&w, line[0], line[1], NULL), "broken infra", "the disk is gone");
+	if (store_branch_head(w.s, 1, "main", line[2], false, NULL) < 0 || engine_plan(&w.e) < 0 ||
+	    store_comparisons(w.s, "open", &open, &n) < 0)
+		printf("Bail out! %s\n", err_msg());
+	is_int(n, 1, "a comparison");
+	store_comparison_end(w.s, n ? open[0].id : 0, "disturbed", NULL, "not steady");
+	DB_LIST_RELEASE(open, n, db_comparison_release);
+	head(&w, line[3]);
+	is_str(between(&w, line[0], line[2], NULL), "disturbed", "is disturbed");
+	is_str(between(&w, line[0], line[3], NULL), "different", "the next is compared with the last measured head all the same");
+}
+
+static void test_forced_meanwhile(void)
+{
+	HEADS({.commit = line[2], .unbuildable = true}, {.commit = beside, .slower = 80});
+
+	head(&w, line[0]);
+	head(&w, line[1]);
+	head(&w, line[2]);
+	head(&w, beside);
+	is_str(between(&w, line[0], beside, NULL), "different", "after a force push: from the merge base with the last measured head");
+}
+
+/* One of two jobs cannot be measured on a head: each goes on from its own last one. */
+static void test_two_jobs(void)
+{
+	HEADS({.commit = line[1], .job = "drop", .verdict = "boot-failed", .cause = "panic"}, {.commit = line[2], .slower = 80});
+
+	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop, pass]\n");
+	head(&w, line[0]);
+	head(&w, line[1]);
+	head(&w, line[2]);
+	is_str(between(&w, line[0], line[1], "drop"), "broken head", "one job fails");
+	is_str(between(&w, line[0], line[1], "pass"), "same", "the other one does not");
+	is_str(between(&w, line[0], line[2], "drop"), "different", "the first goes on from before");
+	is_str(between(&w, line[1], line[2], "pass"), "different", "the second from there");
+	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
+}
+
+/* A question about the history that was not answered now is asked again; one that is too long for ever is not. */
+static void test_no_answer_yet(void)
+{
+	static volatile int stopped = 1;
+	HEADS({.commit = line[3], .slower = 80});
+	struct query_filter f = {0};
+	_cleanup_table_ struct table t = {0};
+	bool said = false;
+
+	head(&w, line[0]);
+	if (store_branch_head(w.s, 1, "main", line[3], false, NULL) < 0)
+		printf("Bail out! %s\n", err_msg());
+	proc_cancel_on(&stopped);
+	is_int(engine_plan(&w.e), -ECANCELED, "no answer: %s", err_msg());
+	proc_cancel_on(NULL);
+	is_str(between(&w, line[0], line[3], NULL), "none", "nothing is asked");
+	work_off(&w);
+	is_str(between(&w, line[0], line[3], NULL), "different", "the next time it is, and nothing is lost");
+	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n"
+				     "    max_commits: 2\n");
+	config_release(&w.cfg);
+	{
+		_cleanup_free_ char *etc = xasprintf("%s/etc", dir);
+
+		if (config_load(etc, &w.cfg) < 0 || config_to_store(&w.cfg, w.s) < 0)
+			printf("Bail out! %s\n", err_msg());
+	}
+	head(&w, line[6]);
+	is_str(between(&w, line[3], line[6], NULL), "none", "too long a range is not compared");
+	is_int(store_query(w.s, "events", &f, &t), 0, "events");
+	for (size_t i = 0; i < t.n_rows; i++)
+		said |= strstr(t.cell[i * t.n_cols + 4].text, "starting afresh there: more than 2 commits") != NULL;
+	ok(said, "which is said");
+	head(&w, line[7]);
+	is_str(between(&w, line[6], line[7], NULL), "same", "and it goes on from there");
+	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
 }
 
 /* ---- what comes out ---- */
@@ -463,9 +692,19 @@ int main(void)
 	test_capped();
 	test_untrusted();
 	test_clock_back();
+	test_unbuildable_head();
+	test_failing_head();
+	test_first_head_broken();
+	test_head_not_ours();
+	test_forced_meanwhile();
+	test_two_jobs();
+	test_no_answer_yet();
 	fs_rm_rf(dir);
 	free(oid[0]);
 	free(oid[1]);
 	free(older);
+	for (int i = 0; i < N_LINE; i++)
+		free(line[i]);
+	free(beside);
 	return tap_done();
 }
