@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/daemon.h"
 #include "bot/engine.h"
+#include "bot/work.h"
 #include "kernels/build.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -268,9 +269,23 @@ static int claim_machines(struct daemon *d)
 	return MIN(r, 0);
 }
 
+/* Where the last poll lies ahead the clock has gone back; and nobody waits longer than from then on. */
+static bool time_has_come(const struct db_tree *t)
+{
+	struct tree_config tc = {0};
+	usec_t now = now_usec(), due = t->next_poll;
+
+	if (due <= now || t->last_poll > now)
+		return true;
+	if (tree_config_from_db(t, &tc) >= 0)
+		due = t->last_poll + (usec_t)(work_poll_wait(tc.interval_s, t->poll_failures) * USEC_PER_SEC);
+	tree_config_release(&tc);
+	return due <= now;
+}
+
 static bool is_due(const struct daemon *d, const struct db_tree *t)
 {
-	return t->enabled && t->next_poll <= now_usec() && (!d->o->only_tree || streq(d->o->only_tree, t->name));
+	return t->enabled && time_has_come(t) && (!d->o->only_tree || streq(d->o->only_tree, t->name));
 }
 
 /* A server that keeps us waiting holds up its own trees only. */
@@ -396,7 +411,7 @@ static void one_round(struct daemon *d)
 	}
 	heartbeat(d);
 	stop_cancelled(d);
-	(void)store_task_reap(d->c->store, NULL);
+	(void)store_task_reap(d->c->store, NULL, d->owner);
 	r = give_back_orphans(d);
 	if (r >= 0 && !disk_is_full(d)) {
 		r = poll_trees(d);
@@ -460,7 +475,7 @@ static int take_over(struct daemon *d)
 	int r = store_tasks(d->c->store, "running", &t, &n);
 
 	for (size_t i = 0; r >= 0 && i < n; i++) /* whoever ran these is dead: we hold the lock */
-		r = store_task_reap(d->c->store, t[i].owner);
+		r = store_task_reap(d->c->store, t[i].owner, NULL);
 	if (n)
 		log_note("%zu task%s given back by an earlier daemon", n, n == 1 ? "" : "s");
 	DB_LIST_RELEASE(t, n, db_task_release);
@@ -489,7 +504,7 @@ static void stop_children(struct daemon *d)
 		waitpid(d->children->pid, NULL, 0);
 		unlink_child(d, d->children);
 	}
-	(void)store_task_reap(d->c->store, d->owner);
+	(void)store_task_reap(d->c->store, d->owner, NULL);
 }
 
 static int set_up(struct daemon *d)

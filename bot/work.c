@@ -636,6 +636,13 @@ static int store_heads(struct ctx *c, const struct db_tree *t, const char *git_d
 	return r < 0 ? r : moved;
 }
 
+double work_poll_wait(double interval_s, int64_t failures)
+{
+	double s = failures ? MIN(interval_s * pow(2, MIN(failures - 1, 6)), (double)BACKOFF_MAX_S) : interval_s;
+
+	return MAX(s, 1.0);
+}
+
 int work_fetch(struct ctx *c, const char *tree)
 {
 	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, tree), *why = NULL;
@@ -665,13 +672,13 @@ int work_fetch(struct ctx *c, const char *tree)
 		r = store_heads(c, &t, git_dir, &refs, known, n);
 	if (r < 0)
 		why = xstrdup(err_msg());
-	wait = r < 0 ? MIN(tc.interval_s * pow(2, MIN(t.poll_failures, 6)), (double)BACKOFF_MAX_S) : tc.interval_s;
+	wait = work_poll_wait(tc.interval_s, r < 0 ? t.poll_failures + 1 : 0);
 	if (r < 0 && !t.poll_failures) /* say so once */
 		store_event(c->store, 0, 0, 0, "tree '%s' cannot be reached: %s", tree, why);
 	if (r >= 0 && t.poll_failures)
 		store_event(c->store, 0, 0, 0, "tree '%s' is back after %" PRId64 " failed %s", tree, t.poll_failures,
 			    t.poll_failures == 1 ? "try" : "tries");
-	(void)store_tree_polled(c->store, t.id, now_usec(), now_usec() + (usec_t)(MAX(wait, 1) * USEC_PER_SEC), why);
+	(void)store_tree_polled(c->store, t.id, now_usec(), now_usec() + (usec_t)(wait * USEC_PER_SEC), why);
 	free(changed.v);
 	tree_refs_release(&refs);
 	DB_LIST_RELEASE(known, n, db_branch_release);

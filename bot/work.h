@@ -11,5 +11,7 @@
 int work_task(struct ctx *c, int64_t task_id, volatile const int *cancel);
 /* Looks at a tree's remote and fetches what moved. Returns the number of branches that moved, or negative. */
 int work_fetch(struct ctx *c, const char *tree);
+/* Seconds from one look to the next: the tree's interval, longer with each failure in a row. */
+double work_poll_wait(double interval_s, int64_t failures);
 
 #endif

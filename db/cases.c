@@ -285,10 +285,11 @@ int store_deliveries_again(struct store *s, int64_t report, const char *way, con
 int store_deliveries_full(struct store *s, const char *recipient, int64_t max, usec_t since, usec_t *ret_oldest)
 {
 	struct db_delivery d = {0};
+	usec_t until = 2 * now_usec() - since;  /* not what a wrong clock put years ahead */
 	int r = db_get(s, &DELIVERY, &d,
-		       "WHERE way = 'smtp' AND state IN ('sent', 'unknown', 'sending') AND time > ?2 AND "
+		       "WHERE way = 'smtp' AND state IN ('sent', 'unknown', 'sending') AND time > ?2 AND time < ?4 AND "
 		       MAILBOX("recipient") " = " MAILBOX("?1") " ORDER BY time DESC LIMIT 1 OFFSET ?3",
-		       TEXT(recipient), INT(since), INT(max - 1));
+		       TEXT(recipient), INT(since), INT(max - 1), INT(until));
 
 	if (r < 0 && r != -ENOENT)
 		return r;

@@ -264,7 +264,7 @@ void db_task_release(struct db_task *t);
 /* Queues work; where the key exists already nothing changes and its id is given back (returns 1). needs: ids that must
  * be 'done' first, 0-terminated or NULL. */
 int store_task_add(struct store *s, const struct db_task *t, const int64_t *needs, int64_t *ret_id);
-/* A ready task of a resource whose time has come and whose needs are done -> running under a lease; -ENOENT when there
+/* A ready task of a resource whose time has come (or whose last attempt lies ahead: the clock has gone back) and whose needs are done -> running under a lease; -ENOENT when there
  * is none. Trees take turns with a resource: the one served least recently is next, by priority and id within it. Tasks
  * without a comparison are one more tree. A resource that ends in ':' ("machine:") stands for all that begin so. */
 int store_task_claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret);
@@ -272,9 +272,9 @@ int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);            
 /* ok: done. Else back to ready after retry_after (if attempts are left and retry_after > 0) or failed. The result text
  * is kept. A task whose needs failed is failed too. */
 int store_task_end(struct store *s, int64_t id, bool ok, usec_t retry_after, const char *result);
-/* Gives back what died with its owner: leases that ran out, or all of an owner (NULL: only the run-out ones). Returns
- * how many. An attempt given back this way does not count. */
-int store_task_reap(struct store *s, const char *dead_owner);
+/* Gives back what died with its owner: all of an owner, or (NULL) leases that ran out, but none of alive, who knows better
+ * than a clock what still runs. Returns how many. An attempt given back this way does not count. */
+int store_task_reap(struct store *s, const char *dead_owner, const char *alive);
 int store_task_by_id(struct store *s, int64_t id, struct db_task *ret);
 int store_task_by_key(struct store *s, const char *key, struct db_task *ret);
 /* states: comma list or NULL. */

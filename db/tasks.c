@@ -78,6 +78,7 @@ int store_task_add(struct store *s, const struct db_task *t, const int64_t *need
 #define NEEDS_DONE                                                                                                     \
 	"NOT EXISTS (SELECT 1 FROM task_dep d JOIN task n ON n.id = d.needs WHERE d.task = task.id AND n.state <> 'done')"
 
+/* A time to wait for was counted from the last attempt: where that lies ahead the clock has gone back, and nobody waits. */
 /* one: a task of each group (resource, tree) that has ready ones, by jumps along the index: what else waits there costs
  * nothing. best: the next one of each group, with the group's last turn. */
 static const char next_task[] =
@@ -91,7 +92,7 @@ static const char next_task[] =
 	"best (turn, id) AS MATERIALIZED (SELECT "
 	"coalesce((SELECT turn FROM served v WHERE v.resource = one.resource AND v.tree = one.tree), 0), "
 	"(SELECT id FROM task WHERE state = 'ready' AND resource = one.resource AND tree = one.tree AND "
-	"not_before <= ?1 AND " NEEDS_DONE " ORDER BY priority DESC, id LIMIT 1) FROM one) "
+	"(not_before <= ?1 OR started > ?1) AND " NEEDS_DONE " ORDER BY priority DESC, id LIMIT 1) FROM one) "
 	"SELECT task.id FROM best JOIN task ON task.id = best.id ORDER BY turn, priority DESC, task.id LIMIT 1";
 
 /* The tree of this task is behind all others now. */
@@ -182,12 +183,12 @@ int store_task_end(struct store *s, int64_t id, bool ok, usec_t retry_after, con
 	return r < 0 ? r : tx_end(s, end_task(s, id, ok, retry_after, result));
 }
 
-int store_task_reap(struct store *s, const char *dead_owner)
+int store_task_reap(struct store *s, const char *dead_owner, const char *alive)
 {
 	return db_exec(s,
 		       "UPDATE task SET state = 'ready', owner = NULL, lease_until = NULL, attempts = max(attempts - 1, 0) "
-		       "WHERE state = 'running' AND CASE WHEN ?1 IS NULL THEN lease_until < ?2 ELSE owner = ?1 END",
-		       TEXT(dead_owner), INT(now_usec()));
+		       "WHERE state = 'running' AND CASE WHEN ?1 IS NULL THEN lease_until < ?2 AND owner IS NOT ?3 ELSE owner = ?1 END",
+		       TEXT(dead_owner), INT(now_usec()), TEXT(alive));
 }
 
 int store_task_by_id(struct store *s, int64_t id, struct db_task *ret) { return db_get(s, &TASK, ret, "WHERE id = ?", INT(id)); }

@@ -42,6 +42,13 @@ int delivery_set(struct store *s, struct db_delivery *d, const char *state, cons
 	return store_delivery_put(s, d);
 }
 
+bool delivery_waits(const struct db_delivery *d)
+{
+	usec_t now = now_usec();
+
+	return streq(d->state, "waiting") && d->next_try > now && d->time <= now;
+}
+
 void delivery_is_later(struct db_delivery *d, const char *text)
 {
 	usec_t pause = FIRST_PAUSE;
@@ -84,7 +91,7 @@ static int mbox_state(struct store *s, const struct db_report *rep, const struct
 		return err_set(-ECONNREFUSED, "writing case %" PRId64 " to the mbox failed for good (%s); 'kperfbot "
 			       "report send %" PRId64 " --force' tries again", rep->case_id,
 			       d.detail ? d.detail : "", rep->case_id);
-	if (streq(d.state, "waiting") && d.next_try > now_usec())
+	if (delivery_waits(&d))
 		return err_set(-EAGAIN, "waits until its next attempt: %s", d.detail ? d.detail : "");
 	r = mbox_deliver(s, rep, &d, cfg->mbox);
 	if (r == 0)

@@ -40,4 +40,6 @@ int delivery_later(struct store *s, struct db_delivery *d, const char *fmt, ...)
 /* The same without writing it. */
 void delivery_is_later(struct db_delivery *d, const char *text);
 
+/* True while it waits for its next try; not where the clock has gone back since that was set. */
+bool delivery_waits(const struct db_delivery *d);
 #endif

@@ -393,7 +393,7 @@ static int transaction(struct store *s, const struct db_report *rep, const struc
 	for (size_t i = 0; i < l->n; i++) {
 		struct person *p = &l->v[i];
 
-		if (!streq(p->d.state, "waiting") || p->d.next_try > now_usec())
+		if (!streq(p->d.state, "waiting") || delivery_waits(&p->d))
 			continue;
 		r = put_off(s, cfg, p);
 		if (r < 0)

@@ -438,9 +438,13 @@ static void test_tasks(void)
 	ok(task_is(s, b, "ready", "busy"), "is ready again");
 	is_int(claimed(s, "machine:", "w1"), 0, "but not yet");
 	ok(store_task_next_time(s) > now_usec() + 3500 * USEC_PER_SEC, "in an hour");
+	/* all of that happened by a clock that was ten years ahead */
+	db_exec(s, "UPDATE task SET not_before = not_before + 315360000000000, started = started + 315360000000000");
+	is_int(claimed(s, "machine:", "w1"), b, "at once where the clock was set back");
+	is_int(store_task_end(s, b, false, 1, "busy"), 0, "fails");
 	db_exec(s, "UPDATE task SET not_before = 0");
-	for (int i = 0; i < 2; i++) {
-		is_int(claimed(s, "machine:", "w1"), b, "try %d", i + 2);
+	for (int i = 0; i < 1; i++) {
+		is_int(claimed(s, "machine:", "w1"), b, "try %d", i + 3);
 		is_int(store_task_end(s, b, false, 1, "busy"), 0, "fails again");
 		db_exec(s, "UPDATE task SET not_before = 0");
 	}
@@ -448,17 +452,18 @@ static void test_tasks(void)
 
 	id = add(s, "e", 0, NULL);
 	is_int(claimed(s, "machine:", "dead"), id, "claimed by one that dies");
-	is_int(store_task_reap(s, "alive"), 0, "others lose nothing");
-	is_int(store_task_reap(s, NULL), 0, "the lease still holds");
-	is_int(store_task_reap(s, "dead"), 1, "given back");
+	is_int(store_task_reap(s, "alive", NULL), 0, "others lose nothing");
+	is_int(store_task_reap(s, NULL, NULL), 0, "the lease still holds");
+	is_int(store_task_reap(s, "dead", NULL), 1, "given back");
 	is_int(store_task_by_id(s, id, &t), 0, "it");
 	ok(streq(t.state, "ready") && t.attempts == 0 && !t.owner && streq(t.payload, NASTY), "as if never tried");
 	db_task_release(&t);
 	claimed(s, "machine:", "w1");
 	is_int(store_task_heartbeat(s, id, 1000 * USEC_PER_SEC), 0, "heartbeat");
-	is_int(store_task_reap(s, NULL), 0, "keeps it");
+	is_int(store_task_reap(s, NULL, NULL), 0, "keeps it");
 	db_exec(s, "UPDATE task SET lease_until = 5 WHERE state = 'running'");
-	is_int(store_task_reap(s, NULL), 1, "a lease that ran out does not");
+	is_int(store_task_reap(s, NULL, "w1"), 0, "nor does a clock that jumps take it from who is known to be alive");
+	is_int(store_task_reap(s, NULL, NULL), 1, "a lease that ran out does not");
 	is_int(store_tasks(s, "done,failed", &all, &n), 0, "list by states");
 	is_int(n, 3, "a, b, c");
 	DB_LIST_RELEASE(all, n, db_task_release);
@@ -833,6 +838,25 @@ static void test_clock_back(void)
 	ok(n == 3 && points[0].value == 0 && points[2].value == 2 && points[2].first_run == last, "and points");
 	DB_LIST_RELEASE(points, n, db_point_release);
 	metric_set_release(&m);
+}
+
+/* What was sent by a clock that was ten years ahead does not fill a day for ten years. */
+static void test_full_by_a_wrong_clock(void)
+{
+	_cleanup_store_ struct store *s = fresh("full.db");
+	const usec_t day = 86400 * USEC_PER_SEC, years = 3650 * day;
+	struct db_delivery d = {.way = (char *)"smtp", .recipient = (char *)"ann@example.org", .state = (char *)"sent"};
+	usec_t oldest = 0;
+
+	db_exec(s, "PRAGMA foreign_keys = OFF");
+	for (d.report = 1; d.report <= 2; d.report++) {
+		d.time = now_usec() + (d.report == 1 ? years : 3600 * USEC_PER_SEC);
+		is_int(store_delivery_put(s, &d), 0, "sent");
+	}
+	is_int(store_deliveries_full(s, d.recipient, 2, now_usec() - day, &oldest), 0, "two a day");
+	is_int(oldest, 0, "one of them counts");
+	is_int(store_deliveries_full(s, d.recipient, 1, now_usec() - day, &oldest), 0, "one a day");
+	ok(oldest > now_usec(), "the one that is an hour ahead");
 }
 
 /* Who asks: inherited, raised by who mails, never lowered. */
@@ -1362,6 +1386,7 @@ int main(void)
 	test_migrate();
 	test_base();
 	test_clock_back();
+	test_full_by_a_wrong_clock();
 	test_format_1();
 	test_asked();
 	test_open_race();
