@@ -164,7 +164,8 @@ static int set_key(const struct key *k, const struct ynode *v, void *base)
 	if (k->max > k->min && !(d >= k->min && d <= k->max))
 		return ynode_err(v, -ERANGE, k->type == K_INT || k->type == K_INT64
 					     ? "'%s' must lie between %.0f and %.0f, not %s"
-					     : "'%s' must lie between %g and %g, not %s", k->name, k->min, k->max, v->text);
+					     : "'%s' must lie between %g and %g, not %s",
+				 k->name, k->min, k->max, v->text);
 	if (k->type == K_INT64)
 		*(int64_t *)p = i;
 	else if (k->type == K_INT)

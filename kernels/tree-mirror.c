@@ -413,8 +413,8 @@ static bool was_cut(const char *git_dir, uint64_t max)
 enum depth { AS_IT_IS, WHOLE, ANEW };
 
 /* One run of git. Without an end is what --unshallow means, and is taken by a mirror that is not shallow, too. */
-static int fetch_once(const char *url, const char *credentials, const char *git_dir, const char *specs, enum depth depth,
-		      double timeout_s, struct proc_result *ret)
+static int fetch_once(const char *url, const char *credentials, const char *git_dir, const char *specs,
+		      enum depth depth, double timeout_s, struct proc_result *ret)
 {
 	static const char deepen[] = "--depth=2147483647";
 	const char *args[12] = {"fetch", "-q", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules",

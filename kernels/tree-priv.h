@@ -52,6 +52,7 @@ int tree_diff_commits(const char *git_dir, const char *a, const char *b, tree_di
 
 /* tree-shallow.c: the same questions of a mirror whose history ends somewhere (tree_shallow()), answered by git. */
 bool mirror_is_shallow(const char *git_dir);
+bool shallow_has(const struct strv *ends, const char *oid);     /* ends: of tree_shallow() */
 int shallow_is_ancestor(const char *git_dir, const char *anc, const char *oid);
 int shallow_merge_base(const char *git_dir, const char *a, const char *b, char ret[TREE_ANSWER]);
 /* The commits of tree_range(), parents first; at most max. */

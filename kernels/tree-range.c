@@ -309,7 +309,7 @@ static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 
 	if (r < 0)
 		return repo_err(r, "cannot read commit '%s'", git_oid_tostr_s(id));
-	if (strv_has(&w->ends, git_oid_tostr_s(id))) /* its parents are nowhere: neither in the range nor in base */
+	if (shallow_has(&w->ends, git_oid_tostr_s(id))) /* its parents are nowhere: neither in the range nor in base */
 		return dag_add(&w->b, NULL, 0);
 	if (git_commit_parentcount(c) > PARENTS_MAX)
 		return err_set(-EFBIG, "commit %s has %u parents", git_oid_tostr_s(id), git_commit_parentcount(c));

@@ -49,21 +49,35 @@ static bool parents_there(git_repository *repo, const char *oid)
 
 static char *before_path(const char *git_dir) { return xasprintf("%s/shallow.before", git_dir); }
 
+static void add_lines(struct buf *text, struct strv *ret)
+{
+	char *save = NULL;
+
+	for (char *l = text->s ? strtok_r(text->s, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save))
+		strv_add(ret, l);
+}
+
 static int read_ends(const char *path, struct strv *ret)
 {
 	_cleanup_buf_ struct buf text = {0};
+	git_oid id;
 	int r = fs_exists(path) ? fs_read(path, SHALLOW_MAX, &text) : 0;
 
 	if (r < 0)
 		return r;
-	for (char *save = NULL, *l = text.s ? strtok_r(text.s, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
-		git_oid id;
-
-		if (git_oid_fromstr(&id, l) < 0)
+	add_lines(&text, ret);
+	for (size_t i = 0; i < ret->n; i++)
+		if (git_oid_fromstr(&id, ret->v[i]) < 0)
 			return err_set(-EBADMSG, "'%s' holds a line that is no id", path);
-		strv_add(ret, l);
-	}
+	strv_sort_uniq(ret);
 	return 0;
+}
+
+static int by_text(const void *a, const void *b) { return strcmp(a, *(char *const *)b); }
+
+bool shallow_has(const struct strv *ends, const char *oid)
+{
+	return ends->n && bsearch(oid, ends->v, ends->n, sizeof(*ends->v), by_text);
 }
 
 static int write_ends(const char *path, const struct strv *ends)
@@ -105,7 +119,7 @@ int mirror_depth_end(const char *git_dir)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; i < now.n; i++)
-		if (strv_has(&old, now.v[i]) || !parents_there(repo, now.v[i]))
+		if (shallow_has(&old, now.v[i]) || !parents_there(repo, now.v[i]))
 			strv_add(&kept, now.v[i]);
 	if (kept.n)
 		r = write_ends(path, &kept);
@@ -120,8 +134,9 @@ int mirror_depth_end(const char *git_dir)
 
 static int ask_git(const char *git_dir, const char *const *args, size_t max_output, struct proc_result *ret)
 {
-	int r = git_exec(&(struct git_spec){.args = args, .env_add = ARGV("GIT_NO_REPLACE_OBJECTS=1"), .git_dir = git_dir,
-					    .timeout_s = WALK_S, .max_output = max_output}, ret);
+	int r = git_exec(&(struct git_spec){.args = args, .git_dir = git_dir,
+					    .env_add = ARGV("GIT_NO_REPLACE_OBJECTS=1"), .timeout_s = WALK_S,
+					    .max_output = max_output}, ret);
 	_cleanup_free_ char *line = NULL, *shown = NULL;
 
 	if (r < 0 || ret->status <= 1)
@@ -149,8 +164,8 @@ int shallow_merge_base(const char *git_dir, const char *a, const char *b, char r
 	if (r < 0)
 		return r;
 	if (p.status)
-		return err_set(-ENOENT, "'%.12s' and '%.12s' have no common ancestor above the end of the shallow history", a,
-			       b);
+		return err_set(-ENOENT, "'%.12s' and '%.12s' have no common ancestor above the end of the shallow history",
+			       a, b);
 	snprintf(ret, TREE_ANSWER, "%.*s", (int)strcspn(buf_str(&p.out), "\n"), buf_str(&p.out));
 	return 0;
 }
@@ -166,15 +181,15 @@ int shallow_list(const char *git_dir, const char *base, const char *head, size_t
 		return r;
 	if (p.status)
 		return err_set(-EIO, "cannot walk the shallow history between '%.12s' and '%.12s'", base, head);
-	for (char *save = NULL, *l = p.out.s ? strtok_r(p.out.s, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save))
-		strv_add(ret, l);
+	add_lines(&p.out, ret);
 	return 0;
 }
 
 int mirror_whole(const char *git_dir)
 {
 	_cleanup_(proc_result_release) struct proc_result p = {0};
-	int r = git_exec(&(struct git_spec){.args = ARGV("rev-list", "--quiet", "--objects", "--all"), .git_dir = git_dir,
+	int r = git_exec(&(struct git_spec){.args = ARGV("rev-list", "--quiet", "--objects", "--all"),
+					    .git_dir = git_dir,
 					    .env_add = ARGV("GIT_NO_REPLACE_OBJECTS=1"), .timeout_s = 1800,
 					    .memory = 4ULL << 30}, &p);
 

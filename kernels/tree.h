@@ -31,14 +31,16 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		      struct tree_refs *ret);
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
  * refs/kperfbot/seen/<oid>, and tags of what came along, but for those that look like ids. Safe to be killed at any
- * moment. A shallow remote gives what it has, and whatever more it has later. A mirror has at most a quarter of its disk (-EFBIG) and leaves free what tree_keep_free() says (-ENOSPC). */
+ * moment. A shallow remote gives what it has, and later whatever more it has then. A mirror has at most a quarter of its
+ * disk (-EFBIG) and leaves free what tree_keep_free() says (-ENOSPC). */
 int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
 	       double timeout_s);
 /* 1: objects were missing in the mirror and are there now, as far as the remote has them; 0: nothing was missing. Reads
  * the whole history, which takes a minute for a kernel. */
 int tree_repair(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
 		double timeout_s);
-/* Where the history of a shallow remote's mirror ends: ids of commits whose parents are not there. None: it is whole. */
+/* Where the history of a shallow remote's mirror ends: ids, sorted, of commits whose parents are not there. None: it is
+ * whole. */
 int tree_shallow(const char *git_dir, struct strv *ret);
 /* The same in words for people, new string; NULL: it is whole. */
 char *tree_shallow_words(const char *git_dir);

@@ -321,7 +321,8 @@ static size_t n_ends(void)
 /* served/shallow is a clone of so many commits of "deep". */
 static void shallow_remote(int depth)
 {
-	free(sh("rm -rf ../shallow; git clone -q --bare --single-branch --branch deep --depth %d \"file://$PWD\" ../shallow", depth));
+	free(sh("rm -rf ../shallow; git clone -q --bare --single-branch --branch deep --depth %d \"file://$PWD\" "
+		"../shallow", depth));
 }
 
 static int in_range(const char *a, const char *b)
@@ -337,7 +338,8 @@ static void test_shallow(void)
 {
 	_cleanup_free_ char *head = NULL, *up4 = NULL, *up8 = NULL, *words = NULL, *base = NULL;
 
-	free(sh("git checkout -q -b deep main; for i in 1 2 3 4 5 6 7 8 9; do echo $i >deep; git add deep; git commit -qm deep$i; done"));
+	free(sh("git checkout -q -b deep main; for i in 1 2 3 4 5 6 7 8 9; do echo $i >deep; git add deep; "
+		"git commit -qm deep$i; done"));
 	head = sh("git rev-parse deep");
 	up4 = sh("git rev-parse deep~4");
 	up8 = sh("git rev-parse deep~8");
@@ -385,7 +387,7 @@ static void test_shallow(void)
 	is_int(n_ends(), 0, "which takes nothing away");
 }
 
-/* A side branch whose beginning lies below the end of the history, and a mirror that an earlier fetch left with holes. */
+/* A side branch whose beginning lies below the end of the history; a mirror that an earlier fetch left with holes. */
 static void test_holes(void)
 {
 	_cleanup_free_ char *base = NULL, *head = NULL;
@@ -393,8 +395,9 @@ static void test_holes(void)
 	struct tree_range r = {0};
 	uint32_t m;
 
-	free(sh("git checkout -q -b side-low deep~9; for i in 1 2 3; do echo $i >low; git add low; git commit -qm low$i; done; "
-		"git checkout -q deep; git merge -q -m 'merge low' side-low; git commit -q --allow-empty -m top"));
+	free(sh("git checkout -q -b side-low deep~9; for i in 1 2 3; do echo $i >low; git add low; "
+		"git commit -qm low$i; done; git checkout -q deep; git merge -q -m 'merge low' side-low; "
+		"git commit -q --allow-empty -m top"));
 	head = sh("git rev-parse deep");
 	base = sh("git rev-parse deep~2");
 	fs_rm_rf(shallow_mirror);
