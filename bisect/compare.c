@@ -4,6 +4,7 @@
 
 #include "bisect/compare-class.h"
 #include "bisect/compare-int.h"
+#include "lib/change.h"
 
 /* How the difference between two builds is tested. */
 enum test { TEST_NONE, TEST_T, TEST_RANK, TEST_CONSTANT, TEST_PRESENCE, TEST_FAIL };
@@ -246,11 +247,6 @@ static void ratio_interval(double ma, double mb, double v, double na, double nb,
 	d->hi = MAX(sign * (mid - half) / a, sign * (mid + half) / a);
 }
 
-static double relative(double ma, double mb)
-{
-	return mb == ma ? 0 : ma == 0 ? copysign(INFINITY, mb) : (mb - ma) / fabs(ma);
-}
-
 static void effect(struct run *run, const struct work *w, size_t b, double s2, double df, struct cmp_delta *d)
 {
 	const struct boots *x = &w->r.b[0], *y = &w->r.b[b];
@@ -263,7 +259,7 @@ static void effect(struct run *run, const struct work *w, size_t b, double s2, d
 		d->hi = d->effect + half;
 		return;
 	}
-	d->effect = relative(x->mean, y->mean);
+	d->effect = change_relative(x->mean, y->mean);
 	if (df > 0)
 		ratio_interval(x->mean, y->mean, v, na, nb, d);
 	else
@@ -341,14 +337,14 @@ static void (*const tests[])(struct run *, size_t, size_t, struct cmp_delta *) =
 	[TEST_PRESENCE] = test_presence, [TEST_FAIL] = test_fail,
 };
 
-/* LKP's number: 1e-100 stands for a base of 0. */
+/* LKP's number, but for a base that is 0 or negative: lib/change.h says what these are. */
 static double lkp_number(const struct cmp_side *base, const struct cmp_side *other, bool fail, bool points)
 {
 	double a = isnan(base->mean) ? 0 : base->mean, b = isnan(other->mean) ? 0 : other->mean;
 
 	if (fail)
 		return 100 * (b - a);
-	return points ? b - a : a == b ? 0 : 100 * (b - a) / (a == 0 ? 1e-100 : a);
+	return points ? b - a : 100 * change_relative(a, b);
 }
 
 static void compare_pair(struct run *run, size_t i, size_t b)
@@ -379,7 +375,7 @@ static void fill_side(const struct work *w, size_t b, bool fail, bool lkp, struc
 	*s = (struct cmp_side){.runs = x->runs, .boots = x->all};
 	s->mean = (fail || lkp ? x->run_mean : x->mean) * w->r.scale;
 	s->sd = x->run_sd * w->r.scale;
-	s->stddev_pct = s->mean < 0 ? NAN : s->mean == 0 ? s->sd : 100 * (x->run_sd / x->run_mean);
+	s->stddev_pct = s->mean == 0 ? s->sd : 100 * (x->run_sd / fabs(x->run_mean));
 }
 
 /* ---- verdicts ---- */

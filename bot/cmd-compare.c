@@ -253,6 +253,21 @@ static int compare_profiles(struct ctx *c, const struct options *o, char **arg)
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 
+/* One boot of each build says nothing about the spread: the empty table must not look like "nothing changed". */
+static void note_untested(const struct dataset *d, const struct cmp_result *res, struct view *v)
+{
+	for (size_t i = 0; i < res->n_rows; i++)
+		for (size_t b = 1; b < res->n_builds; b++)
+			if (!isnan(res->row[i].delta[b].p))
+				return;
+	for (size_t b = 0; b < d->n_builds; b++)
+		if (d->build[b].n_runs > 1)
+			return;
+	if (res->n_rows && v->cfg->rule == CMP_MODERATED)
+		strv_addf(&v->validity, "one run of each build: nothing can be tested, so nothing is called changed; --all shows the values, "
+					"and 'kperfbot run JOB --commit REV -n 4' measures more");
+}
+
 /* LKP's text has no place for what is said against the runs, and stays as it is, byte for byte. */
 static int lkp_text(const struct view *v)
 {
@@ -322,6 +337,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	v.d = &d;
 	v.r = &res;
 	v.cfg = &cfg;
+	note_untested(&d, &res, &v);
 	v.all = o.all || ((c->json || c->csv) && !o.changed);
 	if (o.runs || o.averages)
 		r = view_runs(&v, o.averages, ctx_form(c), stdout);

@@ -2,6 +2,7 @@
 #include "bisect/detect.h"
 #include "bot/engine-detect.h"
 #include "bot/verb.h"
+#include "lib/change.h"
 #include "lib/csv.h"
 #include "lib/fs.h"
 
@@ -75,14 +76,14 @@ static int print_json(const struct history *p, const struct detect_result *res, 
 	for (size_t i = 0; i < res->n; i++) {
 		const struct detect_point *d = &res->v[i];
 		struct json_object *x = json_object_new_object();
+		double change = change_relative(d->before, d->after);
 
 		json_object_object_add(x, "index", json_object_new_int64(d->index));
 		if (commit_of(p, d))
 			json_object_object_add(x, "commit", json_text(commit_of(p, d)));
 		json_object_object_add(x, "before", json_object_new_double(d->before));
 		json_object_object_add(x, "after", json_object_new_double(d->after));
-		json_object_object_add(x, "change_pct",
-				       d->before != 0 ? json_object_new_double(100 * (d->after - d->before) / fabs(d->before)) : NULL);
+		json_object_object_add(x, "change_pct", isfinite(change) ? json_object_new_double(100 * change) : NULL);
 		json_object_object_add(x, "strength", json_object_new_double(d->strength));
 		json_object_object_add(x, "provisional", json_object_new_boolean(d->provisional));
 		json_object_array_add(list, x);
@@ -99,6 +100,19 @@ static int print_json(const struct history *p, const struct detect_result *res, 
 	json_print(stdout, o, false);
 	json_object_put(o);
 	return fflush(stdout) || ferror(stdout) ? err_set(-EIO, "cannot write the output: %s", strerror(errno)) : 0;
+}
+
+static void add_change_cell(struct table *t, size_t col, const struct detect_point *d, enum table_form form)
+{
+	double change = change_relative(d->before, d->after);
+	_cleanup_buf_ struct buf b = {0};
+
+	if (isfinite(change) || form != TABLE_TERM) {
+		table_numf(t, col, 100 * change, 2);
+		return;
+	}
+	add_signed_percent(&b, change);
+	table_text(t, col, buf_str(&b));
 }
 
 static int print_table(const struct history *p, const struct detect_result *res, enum table_form form)
@@ -123,7 +137,7 @@ static int print_table(const struct history *p, const struct detect_result *res,
 			table_text(&t, 1, commit_of(p, d));
 		table_num(&t, 1 + shift, d->before);
 		table_num(&t, 2 + shift, d->after);
-		table_numf(&t, 3 + shift, 100 * (d->after - d->before) / fabs(d->before), 2);
+		add_change_cell(&t, 3 + shift, d, form);
 		table_numf(&t, 4 + shift, d->strength, 1);
 		table_text(&t, 5 + shift, d->provisional ? "yes: more boots" : "no");
 	}

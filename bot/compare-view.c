@@ -2,6 +2,7 @@
 #include "bot/compare-view.h"
 
 #include "kernels/tree.h"
+#include "lib/change.h"
 
 #include <json-c/json.h>
 
@@ -143,16 +144,44 @@ static void add_short(struct table *t, size_t col, double v, enum table_form for
 	table_text(t, col, text);
 }
 
-static void fill_delta(struct table *t, size_t col, const struct cmp_delta *d, enum table_form form)
+/* For people; numbers for programs stay numbers. */
+static void add_effect(struct table *t, size_t col, double v, bool points, enum table_form form)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	if (form != TABLE_TERM) {
+		table_num(t, col, points ? v : 100 * v);
+		return;
+	}
+	if (points)
+		add_signed_points(&b, v);
+	else
+		add_signed_percent(&b, v);
+	if (b.len)
+		table_text(t, col, buf_str(&b));
+}
+
+static void add_interval(struct table *t, size_t col, double lo, double hi)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	if (isnan(lo) || isnan(hi))
+		return;
+	add_signed_points(&b, lo);
+	buf_adds(&b, " .. ");
+	add_signed_points(&b, hi);
+	table_text(t, col, isfinite(lo) && isfinite(hi) ? buf_str(&b) : "any");
+}
+
+static void fill_delta(struct table *t, size_t col, const struct cmp_row *row, const struct cmp_delta *d, enum table_form form)
 {
 	double lo = shown_effect(d, d->lo), hi = shown_effect(d, d->hi);
 
 	add_short(t, col, d->q, form, "%.2g");
-	add_short(t, col + 1, shown_effect(d, d->effect), form, d->points ? "%+.2f" : "%+.2f%%");
+	/* what is absent is no 0 */
+	add_effect(t, col + 1, isinf(d->effect) && isnan(row->side[0].mean) ? NAN : d->effect, d->points, form);
 	if (form == TABLE_TERM) {
-		_cleanup_free_ char *text = isnan(lo) ? NULL : xasprintf("%+.2f .. %+.2f", lo, hi);
-
-		table_text(t, col + 2, text);
+		add_interval(t, col + 2, lo, hi);
 		table_text(t, col + 3, cmp_verdict_name(d->verdict));
 	} else {
 		table_num(t, col + 2, lo);
@@ -230,7 +259,7 @@ int view_table(const struct view *v, enum table_form form, FILE *out)
 			table_int(&t, 3 + 3 * b, (int64_t)row->side[b].boots);
 		}
 		for (size_t b = 1; b < N; b++)
-			fill_delta(&t, 1 + 3 * N + wide * (b - 1), &row->delta[b], form);
+			fill_delta(&t, 1 + 3 * N + wide * (b - 1), row, &row->delta[b], form);
 	}
 	if (form == TABLE_TERM)
 		legend(v, out);
@@ -245,7 +274,7 @@ static json *number(double x)
 {
 	char text[40];
 
-	if (!isfinite(x) || fabs(x) > 1e90)     /* 1e-100 stands for 0 in LKP's change */
+	if (!isfinite(x))
 		return NULL;
 	snprintf(text, sizeof(text), "%.12g", x);
 	return json_object_new_double_s(x, text);
@@ -377,6 +406,11 @@ int view_json(const struct view *v, FILE *out)
 
 /* ---- every run ---- */
 
+static void add_change_cell(struct table *t, size_t col, const struct cmp_delta *d, enum table_form form)
+{
+	add_effect(t, col, d->points ? d->change : d->change / 100, d->points, form);
+}
+
 static void runs_row(struct table *t, const struct view *v, size_t b, const char *what)
 {
 	_cleanup_free_ char *name = label_of(v, b) ? xstrdup(label_of(v, b))
@@ -405,8 +439,7 @@ static void runs_of_build(struct table *t, const struct view *v, const size_t *c
 		return;
 	runs_row(t, v, b, "Delta");
 	for (size_t k = 0; k < n; k++)
-		add_short(t, 2 + k, v->r->row[col[k]].delta[b].change, form,
-			  v->r->row[col[k]].delta[b].points ? "%+.2f" : "%+.2f%%");
+		add_change_cell(t, 2 + k, &v->r->row[col[k]].delta[b], form);
 }
 
 /* Metrics are columns: the program's own where there are any, since a screen holds few. */

@@ -2,6 +2,7 @@
 /* Change points of what is stored: more boots for the provisional ones, a comparison for those that nobody has asked about. */
 #include "bot/engine-detect.h"
 #include "jobs/job.h"
+#include "lib/change.h"
 
 #define MIN_COMMITS 12          /* on the branch's line: with fewer a series says nothing that comparisons do not */
 #define MAX_COMMITS 400         /* the newest ones; older points have had their answer */
@@ -140,12 +141,15 @@ static int answer(struct engine *e, const struct detect_scope *d, const struct h
 		  int64_t machine, char **ret_what)
 {
 	const char *at = h->commit[p->index], *before = h->commit[p->index - 1];
-	double change = 100 * (p->after - p->before) / fabs(p->before);
 	_cleanup_free_ char *what = NULL;
+	_cleanup_buf_ struct buf change = {0};
 	int64_t id = 0;
 	struct engine asker = *e;       /* borrowed */
 	int r = covered(e, d, machine, before, at);
 
+	if (!change_no_base(p->before, p->after))
+		buf_adds(&change, "by ");
+	add_change(&change, p->before, p->after);
 	if (r == 0 && streq(e->asked, ASKED_DAEMON))
 		r = asked_by_hand(e, d, machine, at, &asker.asked);
 	if (r != 0)
@@ -156,13 +160,13 @@ static int answer(struct engine *e, const struct detect_scope *d, const struct h
 		if (r == -ENODATA)
 			return 0;
 		if (r > 0)
-			what = xasprintf("%s/%s: %s may have changed by %+.2f%% at %.12s: %d more boots of it and of %.12s", d->tree->name,
-					 d->branch, d->metric, change, at, e->cfg->detect_boots, before);
+			what = xasprintf("%s/%s: %s may have changed %s at %.12s: %d more boots of it and of %.12s", d->tree->name,
+					 d->branch, d->metric, buf_str(&change), at, e->cfg->detect_boots, before);
 	}
 	if (r == 0) {
 		r = engine_ask(e, d->tree, d->tcfg, d->branch, before, at, d->job, d->machine, &id);
-		what = xasprintf("%s/%s: %s has changed by %+.2f%% at %.12s: comparing it with %.12s", d->tree->name, d->branch,
-				 d->metric, change, at, before);
+		what = xasprintf("%s/%s: %s has changed %s at %.12s: comparing it with %.12s", d->tree->name, d->branch,
+				 d->metric, buf_str(&change), at, before);
 	}
 	if (r < 0)
 		return r;

@@ -108,7 +108,10 @@ static void add_proof(const struct facts *f, struct buf *out)
 		add_number(&t, p->mean_culprit);
 		buf_adds(&t, ", ");
 	}
-	add_signed_percent(&t, p->effect);
+	if (isinf(p->effect))
+		buf_adds(&t, "no percentage, since the parent's value is 0");
+	else
+		add_signed_percent(&t, p->effect);
 	add_interval(&t, f);
 	if (p->p < 1e-12)
 		buf_adds(&t, ", p < 1e-12 (valid at any stopping time)");

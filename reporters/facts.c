@@ -145,6 +145,10 @@ static void judge(struct facts *f)
 	f->hi = own ? f->proof.hi : f->c.effect_hi;
 	if (isfinite(f->effect) && f->effect != 0 && f->metric.direction)
 		f->verdict = (f->effect > 0) == (f->metric.direction > 0) ? 1 : -1;
+	if (own && change_no_base(f->proof.mean_parent, f->proof.mean_culprit)) {
+		f->effect = f->proof.effect = change_relative(f->proof.mean_parent, f->proof.mean_culprit);
+		f->lo = f->hi = NAN;
+	}
 }
 
 static void load_commits(const char *git_dir, struct facts *f)
@@ -283,26 +287,6 @@ const char *facts_machine_kind(const struct facts *f)
 		if (streq(kinds[i].driver, f->machine.driver))
 			return kinds[i].text;
 	return NULL;
-}
-
-void add_percent(struct buf *out, double relative)
-{
-	double v = fabs(100 * relative);
-
-	if (isfinite(v))
-		buf_addf(out, "%.*f%%", v >= 0.995 || v == 0 ? 1 : v >= 0.1 ? 2 : 3, v);
-}
-
-void add_signed_percent(struct buf *out, double relative)
-{
-	if (isfinite(relative))
-		buf_addf(out, "%+.*f%%", fabs(relative) >= 0.001 ? 2 : 3, 100 * relative);
-}
-
-void add_number(struct buf *out, double v)
-{
-	if (isfinite(v))
-		buf_addf(out, fabs(v) >= 1e5 && fabs(v) < 1e15 ? "%.0f" : "%.6g", v);
 }
 
 char *facts_setting(const struct facts *f, const char *key)

@@ -14,6 +14,7 @@
 #include "db/store.h"
 #include "kernels/tree.h"
 #include "lib/buf.h"
+#include "lib/change.h"
 
 struct proof {
 	bool there;
@@ -40,7 +41,7 @@ struct facts {
 	int64_t patch;                  /* which one of it bad is, from 1 */
 	bool good_in_series;
 	struct buf mbox;                /* its patches up to bad, empty where git does not have them */
-	double effect, lo, hi;          /* relative; of the proof, else of the whole change */
+	double effect, lo, hi;          /* relative; of the proof, else of the whole change; infinite: from 0, lib/change.h */
 	int verdict;                    /* -1 regression, +1 improvement, 0 not known */
 	bool exposed;                   /* a tree's code was built or measured with the robot's own rights */
 	char *root_image;
@@ -57,11 +58,6 @@ const char *facts_verdict_word(const struct facts *f);  /* "regression", "improv
 void facts_compiler(const struct facts *f, struct buf *out);
 /* One sentence on what kind of machine measured. */
 const char *facts_machine_kind(const struct facts *f);
-/* "2.6%" without sign, with as many digits as a small change needs; nothing for NAN. */
-void add_percent(struct buf *out, double relative);
-/* "-2.61%" */
-void add_signed_percent(struct buf *out, double relative);
-void add_number(struct buf *out, double v);
 /* A text of the tree's settings (JSON), NULL where there is none. New string. */
 char *facts_setting(const struct facts *f, const char *key);
 int facts_setting_list(const struct facts *f, const char *key, struct strv *ret);

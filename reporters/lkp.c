@@ -31,8 +31,11 @@ void lkp_stddev(struct buf *out, double pct)
 
 void lkp_change(struct buf *out, double change, bool points)
 {
-	buf_addf(out, fabs(change) < 100000 ? "%+10.1f" : "%+10.2g", change);
-	buf_adds(out, points ? "  " : "% ");
+	if (isfinite(change))
+		buf_addf(out, fabs(change) < 100000 ? "%+10.1f" : "%+10.2g", change);
+	else
+		buf_addf(out, "%10s", isinf(change) ? "from 0" : "");
+	buf_adds(out, points || !isfinite(change) ? "  " : "% ");
 }
 
 static void fails_of_runs(struct buf *out, const struct cmp_side *s)

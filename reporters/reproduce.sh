@@ -296,7 +296,8 @@ compare() {
 			if (!n["parent"] || !n["culprit"]) { print "runs of both kernels are needed"; exit 1 }
 			print kpi
 			a = show("parent"); b = show("culprit")
-			if (a) printf "change   %+.3f%% (reported: %s)\n", 100 * (b - a) / a, expected
+			if (a) printf "change   %+.3f%% (reported: %s)\n", 100 * (b - a) / (a < 0 ? -a : a), expected
+			else printf "change   from 0 to %g (reported: %s)\n", b, expected
 		}'
 }
 

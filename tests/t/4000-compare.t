@@ -150,4 +150,43 @@ run detect series.csv
 has "130" "a table"
 [ ! -e "$dir/state" ]
 ok $? "no state was written"
+# odd pairs: a negative level, a base of 0 or of rounding dust, one run a side
+/usr/bin/python3 - <<'PY'
+def write(name, **v):
+    with open(name, "w") as f:
+        f.write("metric,run,value\n")
+        for k, level in v.items():
+            for i, d in enumerate((0, .1, -.1), 1):
+                f.write("x.%s,%d,%r\n" % (k, i, level * (1 + d / 20) if level else 0))
+write("odd-a.csv", neg=-40, zero=0, dust=1e-16, huge=1.8e19)
+write("odd-b.csv", neg=-35, zero=5, dust=1003, huge=2.7e19)
+PY
+printf 'metric,run,value\nx.m,1,10\n' >one-a.csv
+printf 'metric,run,value\nx.m,1,20\n' >one-b.csv
+run compare odd-a.csv odd-b.csv --table
+[ "$(awk '$1 == "x.neg" { print $9 }' out)" = "+12.50%" ]; ok $? "a negative level that rises"
+[ "$(awk '$1 == "x.zero" { print $9, $10 }' out)" = "from 0" ]; ok $? "no percentage of 0"
+[ "$(awk '$1 == "x.dust" { print $9, $10 }' out)" = "from 0" ]; ok $? "nor of what is rounding only"
+run compare odd-a.csv odd-b.csv --lkp
+[ "$(awk '/x.neg/ { print $2 }' out)" = "+12.5%" ]; ok $? "LKP's table: the same sign"
+has "      0.00          from 0        5.00" "LKP's table: no percentage of 0"
+run compare odd-a.csv odd-b.csv --runs
+[ -z "$(awk 'length($0) > 60' out)" ]; ok $? "--runs: no forty digits"
+has "from 0" "--runs: no percentage of 0"
+run compare odd-a.csv odd-b.csv --csv
+[ -z "$(grep -E 'e\+1[0-9],|inf|nan' out | grep -v '^x.huge')" ]; ok $? "CSV: numbers that are numbers"
+run compare odd-a.csv odd-b.csv --json
+json 'r["x.neg"]["change"] == r["x.neg"]["effect"] == 12.5 and r["x.zero"]["change"] is None and r["x.dust"]["effect"] is None' "JSON: one sign, null without a base"
+run compare one-a.csv one-b.csv --table
+has "one run of each build: nothing can be tested" "one run a side says so"
+run compare one-a.csv one-b.csv --lkp
+has "one run of each build: nothing can be tested" "also beside LKP's table" err
+run compare one-a.csv one-b.csv --json
+json 'len(d["validity"]) == 1 and d["rows"][0]["verdict"] == "unclear"' "and in JSON"
+{ echo index,value; for i in $(seq 1 40); do echo "$i,$((i > 20 ? 5 : 0))"; done; } >zero.csv
+run detect zero.csv --json
+json 'd["changepoints"][0]["change_pct"] is None' "detect: no percentage of 0"
+run detect zero.csv --csv
+[ "$(tail -n 1 out | cut -d, -f4)" = "" ]; ok $? "nor in its CSV"
+
 echo "1..$n"

@@ -113,7 +113,8 @@ static void odd_data(void)
 	ok(isfinite(w->delta[1].effect) && w->delta[1].lo <= w->delta[1].effect && w->delta[1].effect <= w->delta[1].hi &&
 		   w->delta[1].p < .05, "1e300 does not overflow");
 	ok(r.row[11].delta[1].p < .01, "1e-310 does not underflow");
-	ok(r.row[12].delta[1].effect < 0 && r.row[12].delta[1].change > 0, "more negative is less; LKP's number has its own sign");
+	ok(r.row[12].delta[1].effect < 0 && r.row[12].delta[1].change < 0, "more negative is less, in both numbers");
+	ok(r.row[12].side[0].stddev_pct >= 0, "and a spread is no less than none");
 	ok(isinf(r.row[13].delta[1].hi), "no ratio to a mean that may be zero");
 	VERDICT(14, "changed", "6 failures of 6 against none");
 	is_near(r.row[14].delta[1].change, 100, 1e-9, "... are 100 points");
