@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "db/internal.h"
+#include "lib/unit.h"
 
 #define R(member, type, ...) FIELD(struct db_run, member, #member, type, ##__VA_ARGS__)
 static const struct field RUN_FIELDS[] = {
@@ -56,14 +57,35 @@ void metric_set_release(struct metric_set *m)
 
 /* ---- writing ---- */
 
+/* All values of a metric are in one unit, the first that was stored: a program that printed us may print ms today. */
+static int in_stored_unit(struct store *s, struct metric_value *v)
+{
+	struct metric_info info = {0};
+	double factor;
+	int r;
+
+	if (!*v->unit)
+		return 0;
+	r = store_metric_info(s, v->name, &info);
+	if (r >= 0 && strcmp(info.unit, v->unit) && *info.unit && unit_factor(v->unit, info.unit, &factor)) {
+		v->value *= factor;
+		v->unit = "";
+	}
+	metric_info_release(&info);
+	return r == -ENOENT ? 0 : MIN(r, 0);
+}
+
 /* The metric's id. What is known about it grows: a unit or direction, once known, is only replaced by another one. */
-static int metric_id(struct store *s, const struct metric_value *v, int64_t *ret)
+static int metric_id(struct store *s, struct metric_value *v, int64_t *ret)
 {
 	int r = db_scalar(s, ret,
 			  "SELECT id FROM metric WHERE name = ?1 AND (?2 = '' OR unit = ?2) AND (?3 = 0 OR direction = ?3) AND kpi >= ?4",
 			  TEXT(v->name), TEXT(v->unit), INT(v->direction), INT(v->kpi));
 
 	if (r != -ENOENT)
+		return r;
+	r = in_stored_unit(s, v);
+	if (r < 0)
 		return r;
 	return db_scalar(s, ret,
 			 "INSERT INTO metric (name, unit, direction, kpi) VALUES (?, ?, ?, ?) ON CONFLICT (name) DO UPDATE SET "
@@ -76,7 +98,7 @@ static int metric_id(struct store *s, const struct metric_value *v, int64_t *ret
 static int put_values(struct store *s, int64_t run, const struct metric_set *values)
 {
 	for (size_t i = 0; i < values->n; i++) {
-		const struct metric_value *v = &values->v[i];
+		struct metric_value copy = values->v[i], *v = &copy;
 		int64_t metric;
 		int r;
 

@@ -286,6 +286,34 @@ static void test_runs(void)
 	metric_set_release(&few);
 }
 
+/* A program that chooses its units by size: all of a metric's values are in the first one. */
+static void test_units(void)
+{
+	static const struct { double value; const char *unit; double want; } came[] = {
+		{900, "us", 900}, {1.1, "ms", 1100}, {0.002, "s", 2000}, {950, "us", 950}, {800, "", 800},
+	};
+	_cleanup_store_ struct store *s = fresh("units.db");
+	struct db_run run = a_run(basics(s));
+	struct metric_info info = {0};
+	struct sample sample = {0};
+
+	for (size_t i = 0; i < ARRAY_SIZE(came); i++) {
+		_cleanup_(metric_set_release) struct metric_set m = {0};
+
+		metric_set_add(&m, "command.lat", came[i].value, came[i].unit, -1, true);
+		run.started = 1000000 * (i + 1);
+		is_int(store_run_put(s, &run, &m, NULL), 0, "%g %s", came[i].value, came[i].unit);
+		is_near(m.v[0].value, came[i].value, 0, "the caller's value stays");
+	}
+	is_int(store_sample(s, run.build, run.job, "qemu-2c", "command.lat", &sample), 0, "they are read back");
+	for (size_t i = 0; i < ARRAY_SIZE(came) && sample.n == ARRAY_SIZE(came); i++)
+		is_near(sample.value[i], came[i].want, 1e-9, "%g %s in us", came[i].value, came[i].unit);
+	is_int(store_metric_info(s, "command.lat", &info), 0, "the metric");
+	is_str(info.unit, "us", "has its first unit");
+	metric_info_release(&info);
+	sample_release(&sample);
+}
+
 static int64_t a_comparison(struct store *s)
 {
 	struct db_comparison c = {.tree = 1, .machine = 1, .base = (char *)oid(1), .head = (char *)oid(2),
@@ -1378,6 +1406,7 @@ int main(void)
 	test_builds();
 	test_sets();
 	test_runs();
+	test_units();
 	test_cases();
 	test_tasks();
 	test_turns();
