@@ -97,6 +97,8 @@ struct program_ops {
 	int (*parse)(struct parse_ctx *c, const char *text, size_t len);
 	const char *file;
 	bool optional;                  /* a missing file is no failure (monitors) */
+	/* Why a run failed, in the tool's words (new string, "" for none); NULL: its last words. */
+	char *(*reason)(const struct parse_ctx *c, const char *text, size_t len);
 };
 const struct program_ops *program_find(const char *name);
 const struct program_ops *monitor_find(const char *name);

@@ -55,7 +55,7 @@ run_once() {
 	[ "$KPB_PERTURB" = 0 ] || perturb_start
 	say "warming up"
 	[ "$monitor_pass" != warmup ] || start_all
-	program_warmup >"$RESULT_DIR/warmup" 2>&1 || die "warm-up failed: $(tail -n 1 "$RESULT_DIR/warmup")"
+	program_warmup >"$RESULT_DIR/warmup" 2>&1 || die "warm-up failed: $(program_last_words "$RESULT_DIR/warmup")"
 	if [ "$monitor_pass" = warmup ]; then stop_all; else start_all; fi
 	[ "$KPB_PERTURB" = 0 ] || perturb_start # again: what slept in between is in step with the timer ticks
 	say "measuring"
@@ -176,7 +176,7 @@ judge_run() {
 	if [ "$1" = 0 ] && [ -z "$(program_kpis "$RESULT_DIR")" ]; then
 		say "$program ended with status 0, but gave no figures: $(program_last_words 2>/dev/null)"
 		exit 1
-	elif [ "$1" = 99 ]; then
+	elif [ "$1" = 99 ] && [ -s "$RESULT_DIR/cause" ]; then
 		say "it could not be set up: $(cat "$RESULT_DIR/cause" 2>/dev/null)"
 	elif [ "$1" != 0 ] && [ "$1" != 130 ]; then
 		say "$program failed with status $1: $(program_last_words 2>/dev/null)"

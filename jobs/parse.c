@@ -2,8 +2,8 @@
 /* parse.c - from the files a run left behind to its verdict and values. */
 #include "jobs/check.h"
 #include "jobs/program.h"
+#include "jobs/text.h"
 #include "lib/fs.h"
-#include "lib/proc.h"
 
 #define MAX_FILE (64u << 20)
 
@@ -24,29 +24,32 @@ int parse_fail(struct parse_ctx *c, const char *verdict, const char *fmt, ...)
 	return -EBADMSG;
 }
 
-/* The last line of a result file, "" where there is none. */
-static char *file_last_line(const char *dir, const char *name)
+/* What a result file says of a failure, "" where there is nothing. */
+static char *words_of(const struct parse_ctx *c, const char *name, const struct program_ops *ops_or_null)
 {
-	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+	_cleanup_free_ char *path = xasprintf("%s/%s", c->result_dir, name);
 	_cleanup_buf_ struct buf b = {0};
 
 	if (fs_read(path, MAX_FILE, &b) < 0)
 		return xstrdup("");
-	return last_line(buf_str(&b));
+	if (ops_or_null && ops_or_null->reason)
+		return ops_or_null->reason(c, buf_str(&b), b.len);
+	return last_words(buf_str(&b), b.len);
 }
 
 static int check_exit(struct parse_ctx *c, const struct program_ops *ops)
 {
-	_cleanup_free_ char *cause = file_last_line(c->result_dir, "cause");
-	_cleanup_free_ char *said = file_last_line(c->result_dir, ops->file);
-	_cleanup_free_ char *started = xasprintf("%s/started", c->result_dir);
+	_cleanup_free_ char *cause = words_of(c, "cause", NULL), *said = words_of(c, ops->file, ops);
+	_cleanup_free_ char *path = xasprintf("%s/started", c->result_dir);
 	int status = c->facts->exit_status;
+	bool started = fs_exists(path);
 
-	if (status == 99)
+	/* a benchmark may end with 99, too */
+	if (status == 99 && (*cause || !started))
 		return parse_fail(c, "incomplete", "%s", *cause ? cause : "set-up failed and did not say why");
 	if (status)
 		return parse_fail(c, "failed", "exit status %d%s%s", status, *said ? ": " : "", said);
-	if (!fs_exists(started))
+	if (!started)
 		return parse_fail(c, "incomplete", "the measured part never began");
 	return 0;
 }

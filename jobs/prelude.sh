@@ -101,9 +101,14 @@ plain_text() {
 	sed "s/$_esc\\[[0-9;:?<=>]*[ -\/]*[@-~]//g; s/${_esc}][^$_bel]*$_bel//g; s/${_esc}[(-\/].//g; s/$_cr*\$//; s/.*$_cr//" "$1"
 }
 
-# What a run that failed is explained by: the tool's own last line. A program may replace it.
+# last_words FILE: its last line that says something
+last_words() {
+	plain_text "$1" | grep -v '^#' | grep '[[:alnum:]]' | tail -n 1
+}
+
+# program_last_words [FILE]: what a run that failed is explained by. A program may replace it.
 program_last_words() {
-	plain_text "$RESULT_DIR/$program" | grep -v '^#' | grep '[[:alnum:]]' | tail -n 1
+	last_words "${1:-$RESULT_DIR/$program}"
 }
 
 # A monitor may replace this by something that watches the program.

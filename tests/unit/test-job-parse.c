@@ -75,10 +75,33 @@ static void test_stress_ng_variants(void)
 		 "stress-ng.udp-flood.sendto_calls_per_sec", 35127.25},
 		{"stress-ng-udp-flood.txt", "testtime: 2s\nstress-ng: {test: udp-flood}\n",
 		 "stress-ng.udp-flood.MB_per_sec_sendto_rate", 0.39},
+		/* other metrics with as many words as the stressor's row */
+		{"stress-ng-longjmp.txt", "testtime: 1s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.ops", 5804},
+		{"stress-ng-longjmp.txt", "testtime: 1s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.nanosecs_per_longjmp_call", 91.32},
+		{"stress-ng-vdso.txt", "testtime: 1s\nstress-ng: {test: vdso}\n", "stress-ng.vdso.ops_per_sec", 45403243.76},
+		{"stress-ng-vdso.txt", "testtime: 1s\nstress-ng: {test: vdso}\n", "stress-ng.vdso.nanosecs_for_test_overhead", 2.36},
+		{"stress-ng-mutex.txt", "testtime: 1s\nstress-ng: {test: mutex}\n", "stress-ng.mutex.nanosecs_per_mutex", 5441.15},
+		{"stress-ng-zlib.txt", "testtime: 1s\nstress-ng: {test: zlib}\n", "stress-ng.zlib.ops", 18},
+		{"stress-ng-zlib.txt", "testtime: 1s\nstress-ng: {test: zlib}\n", "stress-ng.zlib.%_compression_ratio", 48.31},
+		{"stress-ng-cache.txt", "testtime: 1s\nstress-ng: {test: cache}\n", "stress-ng.cache.ops", 307030},
+		{"stress-ng-cache.txt", "testtime: 1s\nstress-ng: {test: cache}\n", "stress-ng.cache.cache_ops_per_second", 431074384.49},
+		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.ops", 29475415},
+		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.ops_per_sec_usr_sys", 246576.06},
+		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n",
+		 "stress-ng.longjmp.nanoseconds_per_longjmp_call", 53.66},
 	};
 	static const struct { const char *file, *job, *verdict, *cause; } bad[] = {
 		{"stress-ng-sctp.txt", "testtime: 2s\nstress-ng: {test: sctp}\n", "incomplete", "SCTP protocol not supported"},
 		{"stress-ng-dccp.txt", "testtime: 2s\nstress-ng: {test: dccp}\n", "incomplete", "DCCP protocol not supported"},
+		{"stress-ng-rdrand.txt", "testtime: 1s\nstress-ng: {test: rdrand}\n", "incomplete",
+		 "rdrand stressor will be skipped, not a recognised Intel CPU"},
+		{"stress-ng-smi.txt", "testtime: 1s\nstress-ng: {test: smi}\n", "incomplete",
+		 "smi stressor will be skipped, CPU cannot read model specific registers (MSR)"},
+		{"stress-ng-gpu.txt", "testtime: 1s\nstress-ng: {test: gpu}\n", "incomplete", "cannot open GPU device '/dev/dri/renderD128'"},
+		{"stress-ng-cpu-online.txt", "testtime: 1s\nstress-ng: {test: cpu-online}\n", "incomplete",
+		 "disabled 'cpu-online' as it may hang or reboot the machine"},
+		{"stress-ng-efivar.txt", "testtime: 1s\nstress-ng: {test: efivar}\n", "incomplete",
+		 "efivar: cannot read EFI vars in /sys/firmware/efi/efivars"},
 		{"stress-ng-badopt.txt", SOCKFD, "failed", "unrecognized option '--nosuch'"},
 		{"stress-ng-sockfd-reuse.txt", SOCKFD, "failed", "unrecognized option '--sockfd-reuse'"},
 		{"stress-ng-sockfd-ops.txt", SOCKFD, "failed", "ran 0.16 s of 3 s"},
@@ -286,6 +309,33 @@ static void put(const char *dir, const char *name, const char *text)
 		ok(false, "%s", err_msg());
 }
 
+/* stress-ng ended with another status than 0: which of its lines is the reason. */
+static void test_stress_ng_reason(void)
+{
+	static const struct { const char *text, *want; } cases[] = {
+		{"stress-ng: fail:  [7] vm: detected 3 bit errors\nstress-ng: info:  [7] unsuccessful run completed in 3s\n",
+		 "vm: detected 3 bit errors"},
+		{"stress-ng: error: [7] vm: gave up\nstress-ng: fail:  [7] process 8 (stress-ng-vm) terminated with an error\n", "vm: gave up"},
+		{"stress-ng: unrecognized option '--nosuch'\nTry 'stress-ng --help' for more information.\n",
+		 "stress-ng: unrecognized option '--nosuch'"},
+		{"vm-method must be one of: all flip\nTry 'stress-ng --help' for more information.\n", "vm-method must be one of: all flip"},
+		{"stress-ng: info:  [7] vm: using 4 pages\nstress-ng: info:  [7] vm: no memory\nstress-ng: info:  [7] load average: 1 1 1\n",
+		 "vm: no memory"},
+		{"stress-ng: info:  [7] disabled 'vm' as it may hang\nstress-ng: error: [7] No stress workers invoked\n",
+		 "disabled 'vm' as it may hang"},
+		{"stress-ng: info:  [7] load average: 1 1 1\n", "stress-ng: info:  [7] load average: 1 1 1"}, {"", ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		_cleanup_free_ char *why = NULL;
+		PARSED p;
+
+		command(&p, "stress-ng: {test: vm}\n", "");
+		why = program_find("stress-ng")->reason(&p.c, cases[i].text, strlen(cases[i].text));
+		is_str(why, cases[i].want, "reason %zu", i);
+	}
+}
+
 /* Whole result folders: the script's exit status and what it left. */
 static void test_folder(void)
 {
@@ -293,8 +343,11 @@ static void test_folder(void)
 	static const struct { int status; const char *started, *out, *time, *cause, *verdict, *want; } cases[] = {
 		{0, "", good, "\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:01.50\n\tExit status: 0\n", NULL, "ok", NULL},
 		{99, NULL, NULL, NULL, "missing program: perf\n", "incomplete", "missing program: perf"},
+		{99, "", NULL, NULL, "the link went \x1b[1mdown\x1b[0m\n\n", "incomplete", "the link went down"},
+		{99, "", "starting\ncannot open /dev/x\n\n", NULL, NULL, "failed", "exit status 99: cannot open /dev/x"},
+		{1, "", "why\n\x1b[0m\n----\n}\n", NULL, NULL, "failed", "exit status 1: why"},
 		{99, NULL, NULL, NULL, NULL, "incomplete", "set-up failed and did not say why"},
-		{3, "", "Segmentation \x1b[31mfault\n", NULL, NULL, "failed", "exit status 3: Segmentation \\x1b[31mfault"},
+		{3, "", "Segmentation \x1b[31mfault\n", NULL, NULL, "failed", "exit status 3: Segmentation fault"},
 		{0, NULL, good, NULL, NULL, "incomplete", "the measured part never began"},
 		{0, "", NULL, NULL, NULL, "incomplete", "no output of command"},
 		{0, "", good, NULL, NULL, "incomplete", "no output of time"},
@@ -341,6 +394,7 @@ int main(void)
 	test_vmstat();
 	test_perf_stat();
 	test_command();
+	test_stress_ng_reason();
 	test_command_figures();
 	test_command_absent();
 	test_cut_off("stress-ng", program_find("stress-ng"), "stress-ng-sockfd-lkp.txt", 0);

@@ -155,6 +155,7 @@ program_kpis() {
 }
 
 program_last_words() {
+	[ $# = 0 ] || { last_words "$1"; return; }
 	cat "$RESULT_DIR"/neper-client.* "$RESULT_DIR"/neper-client-err.* | grep -v '^[[:space:]]*[]{}]*,*[[:space:]]*$' | tail -n 1
 }
 

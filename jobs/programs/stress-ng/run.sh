@@ -40,10 +40,15 @@ program_run() {
 # The same as parse.c reads. operations / "ops/s(usr+sys)" is the CPU time, of which parse.c says why it is exact.
 program_kpis() {
 	plain_text "$1/stress-ng" | awk -v test="$test" -v ns="${KPB_NS_PER_INSN:-0}" '
-		/skipping stressor/ { skipped = 1 }
+		/skipping stressor|will be skipped|\] disabled |aborted early/ { skipped = 1 }
 		/\] successful run completed/ { finished = 1 }
-		$1 == "stress-ng:" && $3 ~ /^\[/ && $4 == test && NF >= 10 && $5 ~ /^[0-9]+$/ && $9 ~ /^[0-9.]+$/ {
-			ops = $5; rate = $9; cpu = $10
+		$1 != "stress-ng:" || $3 !~ /^\[/ { next }
+		$4 == "stressor" && $5 == "bogo" {
+			for (i = columns = 0; i++ < NF;) columns += $i ~ /^(bogo|real|usr|sys|CPU|RSS)$/
+			found = 0
+		}
+		columns && !found && $4 == test && NF == 4 + columns && $5 ~ /^[0-9]+$/ && $9 ~ /^[0-9.]+$/ {
+			ops = $5; rate = $9; cpu = $10; found = 1
 		}
 		END {
 			if (skipped || !finished || !(ops > 0)) exit
@@ -52,8 +57,18 @@ program_kpis() {
 		}'
 }
 
+# The same order as in parse.c: why it skipped the stressor, the first failure or error, the last word on the stressor, others.
 program_last_words() {
-	grep -v -e "^Try '" -e '^[[:space:]]*$' "$RESULT_DIR/stress-ng" | tail -n 1
+	plain_text "${1:-$RESULT_DIR/stress-ng}" | awk -v test="$test" '
+		function take(n, first) { if (n > rank || (n == rank && !first)) { rank = n; words = $0 } }
+		{ tagged = $1 == "stress-ng:" && $3 ~ /^\[/; tag = $2 }
+		tagged { sub(/^stress-ng: +[a-z]+: +\[[0-9]+\] +/, "") }
+		/skipping stressor|will be skipped|^disabled / { take(5, 1); next }
+		tagged && (tag == "fail:" || tag == "error:") && !/No stress workers/ { take(4, 1); next }
+		tagged && index($0, test ":") == 1 { take(3); next }
+		tagged && /aborted early/ { take(2, 1); next }
+		!tagged && /[[:alnum:]]/ && !/^Try / { take(1) }
+		END { print words }'
 }
 
 program_teardown() {

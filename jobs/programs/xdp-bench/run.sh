@@ -493,6 +493,7 @@ program_kpis() {
 }
 
 program_last_words() {
+	[ $# = 0 ] || { last_words "$1"; return; }
 	if [ "$role" = generator ]; then tail -n 1 "$RESULT_DIR/generator"; else xdp_last_line "$RESULT_DIR/xdp-bench.err"; fi
 }
 
