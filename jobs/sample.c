@@ -69,28 +69,39 @@ static void grow_hash(struct series *l)
 
 void series_add(struct series *l, const char *name, double v)
 {
+	ssize_t at = isfinite(v) && fabs(v) <= 1e18 ? series_index(l, name) : -1;
 	struct serie *s;
+
+	if (at < 0)
+		return;
+	s = &l->v[at];
+	if (!s->n)
+		s->first = s->last = s->max = v;
+	s->fell |= v < s->last;
+	s->last = v;
+	s->max = MAX(s->max, v);
+	s->sum += v;
+	s->n++;
+}
+
+ssize_t series_index(struct series *l, const char *name)
+{
 	size_t k;
 
-	if (!isfinite(v) || fabs(v) > 1e18 || !*name)
-		return;
+	if (!*name)
+		return -1;
 	if (2 * l->n >= l->n_hash)
 		grow_hash(l);
 	for (k = hash_of(name) % l->n_hash; l->hash[k] && strcmp(l->v[l->hash[k] - 1].name, name);)
 		k = (k + 1) % l->n_hash;
 	if (!l->hash[k]) {
 		if (l->n == MAX_SERIES)
-			return;
+			return -1;
 		GROW(l->v, l->n, l->cap);
-		l->v[l->n] = (struct serie){.name = xstrdup(name), .first = v, .last = v, .max = v};
+		l->v[l->n] = (struct serie){.name = xstrdup(name)};
 		l->hash[k] = (uint32_t)++l->n;
 	}
-	s = &l->v[l->hash[k] - 1];
-	s->fell |= v < s->last;
-	s->last = v;
-	s->max = MAX(s->max, v);
-	s->sum += v;
-	s->n++;
+	return (ssize_t)l->hash[k] - 1;
 }
 
 void series_release(struct series *l)

@@ -20,6 +20,8 @@ bool next_sample(struct proc_samples *it, struct proc_sample *ret);
 struct serie { char *name; double first, last, sum, max; size_t n; bool fell; };
 struct series { struct serie *v; size_t n, cap; uint32_t *hash; size_t n_hash; };
 void series_add(struct series *l, const char *name, double v);
+/* The place of a name, new or known, in v; -1 where there are too many. */
+ssize_t series_index(struct series *l, const char *name);
 void series_release(struct series *l);
 #define _cleanup_series_ _cleanup_(series_release)
 /* Adds NAME as PREFIX.NAME: last - first, left out where it ever fell; or the mean. n: samples there were: a serie that
@@ -28,7 +30,9 @@ void serie_store(struct parse_ctx *c, const char *prefix, const struct serie *s,
 /* "NAME gave no samples", with its last line. */
 int no_samples(struct parse_ctx *c, const char *monitor, const char *text, size_t len);
 /* /proc/interrupts and /proc/softirqs: a line of CPUs, then a name, a count for each CPU and perhaps a description. Stores
- * PREFIX.NAME, the sum, and up to 16 CPUs PREFIX.CPUn.NAME: what was counted between the first and the last sample. */
+ * PREFIX.CPUn.NAME up to 16 CPUs, and PREFIX.NAME, their sum: what was counted between the first and the last sample. A CPU
+ * that was not in all of them is left out and named by the check "figures", and so is a row with a count that fell (other than
+ * by going round at 2^32). Rows that were not in all of them are left out. */
 int store_cpu_table(struct parse_ctx *c, const char *prefix, const char *text, size_t len);
 
 #endif

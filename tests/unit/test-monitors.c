@@ -6,15 +6,18 @@
 
 #define JOB "testtime: 4s\nmonitors: []\nstress-ng: {test: sockfd}\n"
 
-static void parse_text(struct parsed *p, const char *monitor, const char *text)
+static void parse_checked(struct parsed *p, const char *monitor, const char *text, struct check_set *checks)
 {
 	parse_fixture(p, monitor_find(monitor), JOB, "monitors/softirqs.txt", 0, NULL);
 	metric_set_release(&p->m);
 	free(p->c.cause);
 	p->c.cause = NULL;
 	p->c.verdict = "ok";
+	p->c.checks = checks;
 	p->r = monitor_find(monitor)->parse(&p->c, text, strlen(text));
 }
+
+static void parse_text(struct parsed *p, const char *monitor, const char *text) { parse_checked(p, monitor, text, NULL); }
 
 static void test_real(void)
 {
@@ -81,6 +84,76 @@ static void test_wide(void)
 	ok(!metric_set_get(&p.m, "softirqs.CPU3.NET_RX"), "but not shown one by one");
 	ok(!metric_set_get(&p.m, "softirqs.HI"), "a counter that fell gives no value");
 	is_int((long)p.m.n, 1, "and nothing else does");
+}
+
+static const char *said(const struct check_set *checks)
+{
+	const struct check *k = check_set_get(checks, "figures");
+
+	return k && streq(k->verdict, "unknown") ? k->evidence : "";
+}
+
+/* CPUs that come and go while the test runs: what is subtracted belongs to one CPU. */
+static void test_hotplug(void)
+{
+	static const struct { const char *text, *metric; double want; const char *says; } cases[] = {
+		{"uptime: 1\n CPU0 CPU1\n LOC: 500 700 Local timer\nuptime: 2\n CPU0 CPU1 CPU2\n LOC: 510 720 9000 Local timer\n",
+		 "interrupts.LOC:Local_timer", 30, "CPU 2 came or went"},
+		{"uptime: 1\n CPU0 CPU1\n LOC: 500 700 Local timer\nuptime: 2\n CPU0 CPU1 CPU2\n LOC: 510 720 9000 Local timer\n",
+		 "interrupts.CPU2.LOC:Local_timer", NAN, "CPU 2"},
+		{"uptime: 1\n CPU0 CPU1 CPU2\n LOC: 500 600 700\nuptime: 2\n CPU0 CPU2\n LOC: 510 720\n", "interrupts.LOC", 30, "CPU 1 came or went"},
+		{"uptime: 1\n CPU0 CPU1 CPU2\n LOC: 500 600 700\nuptime: 2\n CPU0 CPU2\n LOC: 510 720\n", "interrupts.CPU2.LOC", 20, "CPU 1"},
+		/* as many columns as before, others */
+		{"uptime: 1\n CPU0 CPU1\n LOC: 500 600\nuptime: 2\n CPU0 CPU3\n LOC: 510 99999\n", "interrupts.LOC", 10, "CPU"},
+		/* away in between */
+		{"uptime: 1\n CPU0 CPU1\n A: 1 1\nuptime: 2\n CPU0\n A: 2\nuptime: 3\n CPU0 CPU1\n A: 3 5\n", "interrupts.A", 2, "CPU 1"},
+		{"uptime: 1\n CPU0\n ERR: 3\nuptime: 2\n CPU0 CPU1\n ERR: 5\n", "interrupts.ERR", NAN, ""},
+		{"uptime: 1\n CPU0 CPU1\n ERR: 3\nuptime: 2\n CPU0 CPU1 CPU2\n ERR: 5\n", "interrupts.ERR", 2, ""},
+		/* rows: freed, requested, freed and requested again */
+		{"uptime: 1\n CPU0\n A: 1\n 24: 9 PCI eth0\nuptime: 2\n CPU0\n A: 2\n", "interrupts.24:PCI.eth0", NAN, ""},
+		{"uptime: 1\n CPU0\n A: 1\nuptime: 2\n CPU0\n A: 2\n 24: 9 PCI eth0\n", "interrupts.24:PCI.eth0", NAN, ""},
+		{"uptime: 1\n CPU0 CPU1\n 24: 9 0 PCI eth0\nuptime: 2\n CPU0 CPU1\n 24: 3 0 PCI eth0\n", "interrupts.24:PCI.eth0", NAN, "fell"},
+		{"uptime: 1\n CPU0 CPU1\n 24: 9 0 PCI eth0\nuptime: 2\n CPU0 CPU1\n 24: 3 0 PCI eth0\n", "interrupts.CPU1.24:PCI.eth0", 0, "fell"},
+		/* round at 2^32, on one CPU of two; and not what only fell */
+		{"uptime: 1\n CPU0 CPU1\n LOC: 4294967290 5\nuptime: 2\n CPU0 CPU1\n LOC: 4 7\n", "interrupts.LOC", 12, ""},
+		{"uptime: 1\n CPU0 CPU1\n LOC: 4294967290 5\nuptime: 2\n CPU0 CPU1\n LOC: 4294967280 7\n", "interrupts.LOC", NAN, "fell"},
+		{"uptime: 1\n CPU0\n LOC: 5000000000\nuptime: 2\n CPU0\n LOC: 4\n", "interrupts.LOC", NAN, "fell"},
+		/* a cut line, and one name twice */
+		{"uptime: 1\n CPU0 CPU1 CPU2\n A: 1 1\n B: 1 1 1\nuptime: 2\n CPU0 CPU1 CPU2\n A: 2 2\n B: 2 2 2\n", "interrupts.A", NAN, ""},
+		{"uptime: 1\n CPU0\n A: 1\n A: 5\nuptime: 2\n CPU0\n A: 2\n A: 9\n", "interrupts.A", NAN, ""},
+		{"uptime: 1\n CPU0 CPU99999 CPUx\n A: 1 1 1\nuptime: 2\n CPU0 CPU99999 CPUx\n A: 2 9 9\n", "interrupts.A", 1, ""},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct check_set checks = {0};
+		double got;
+		PARSED p = {0};
+
+		parse_checked(&p, "interrupts", cases[i].text, &checks);
+		got = value(&p, cases[i].metric);
+		ok(isnan(cases[i].want) ? isnan(got) : got == cases[i].want, "case %zu: %s is %g", i, cases[i].metric, got);
+		ok(*cases[i].says ? strstr(said(&checks), cases[i].says) != NULL : !*said(&checks), "says: %s", said(&checks));
+		check_set_release(&checks);
+	}
+}
+
+/* Real shapes: the ninth CPU came, and the last of 240 went. */
+static void test_hotplug_files(void)
+{
+	static const struct { const char *file, *metric; double want; } cases[] = {
+		{"monitors/interrupts-cpu-online.txt", "interrupts.LOC:Local_timer_interrupts", 3 * 2500},
+		{"monitors/interrupts-240-offline.txt", "interrupts.24:IR-PCI-MSIX-0000:17:00.0.0-edge.eth0-TxRx-0", 239 * 1000},
+		{"monitors/interrupts-240-offline.txt", "interrupts.LOC:Local_timer_interrupts", 239 * 100000},
+		{"monitors/interrupts-240-offline.txt", "interrupts.TLB:TLB_shootdowns", 239 * 7000},
+		{"monitors/interrupts-240-offline.txt", "interrupts.ERR", 0},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		PARSED p = {0};
+
+		parse_fixture(&p, monitor_find("interrupts"), JOB, cases[i].file, 0, NULL);
+		is_near(value(&p, cases[i].metric), cases[i].want, 0, "%s: %s", cases[i].file, cases[i].metric);
+	}
 }
 
 static void test_mpstat(void)
@@ -243,6 +316,8 @@ int main(void)
 	test_real();
 	test_interrupts();
 	test_wide();
+	test_hotplug();
+	test_hotplug_files();
 	test_mpstat();
 	test_vmstat_meminfo();
 	test_sched_debug();
