@@ -82,14 +82,15 @@ int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret
 	_cleanup_free_ char *front = plus ? xstrndup(rev, plus - rev) : NULL, *base = NULL;
 	int r = tree_resolve(a->git_dir, rev, ret);
 
-	if (r >= 0 || r == -ENOTUNIQ)
+	if (r != -ENOENT)
 		return r;
 	if (front) {
 		r = ask_commit(c, a, front, &base);
 		return r < 0 ? r : patched_on(c, base, plus + 1, ret);
 	}
-	if (store_find_commit(c->store, rev, ret) >= 0)
-		return 0;
+	r = store_find_commit(c->store, rev, ret);
+	if (r >= 0 || r == -ENOTUNIQ)
+		return MIN(r, 0);
 	return err_set(-ENOENT, "tree '%s' has no commit '%s'; 'kperfbot tree fetch %s' looks for new ones", a->tree.name, rev,
 		       a->tree.name);
 }
@@ -167,7 +168,7 @@ static int plain_revision(struct ctx *c, const char *tree, const char *text, cha
 	head = head_of_only_branch(c, &t, rev);
 	if (!fs_is_dir(dir))
 		r = err_set(-ENOENT, "'%s': tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", text, t.name, t.name);
-	else if ((r = tree_resolve(dir, head ? head : rev, ret)) < 0 && r != -ENOTUNIQ)
+	else if ((r = tree_resolve(dir, head ? head : rev, ret)) == -ENOENT)
 		r = err_set(-ENOENT, "tree '%s' has no commit '%s'%s; 'kperfbot tree fetch %s' looks for new ones", t.name, rev,
 			    startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "", t.name);
 	db_tree_release(&t);

@@ -110,23 +110,107 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 	return r;
 }
 
+struct bisect_options { const char *tree, *machine, *job, *good, *bad; bool mail; double confidence; };
+
+/* The command again with other ends, for people to copy. */
+static void add_command(const struct ctx *c, const struct bisect_options *o, const char *good, const char *bad, struct buf *b)
+{
+	const struct { const char *name, *value; } given[] = {{"job", o->job}, {"tree", o->tree}, {"machine", o->machine}};
+
+	buf_add_self(c, b);
+	buf_adds(b, " bisect ");
+	buf_add_shell(b, good);
+	buf_addc(b, ' ');
+	buf_add_shell(b, bad);
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+		if (given[i].value) {
+			buf_addf(b, " --%s ", given[i].name);
+			buf_add_shell(b, given[i].value);
+		}
+	if (o->confidence != 0)
+		buf_addf(b, " --confidence %.10g", o->confidence);
+	buf_adds(b, o->mail ? " --mail" : "");
+}
+
+/* Two ends that lie side by side: where they parted, which is where a search can begin. */
+static int say_parted(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good, const char *bad)
+{
+	_cleanup_free_ char *base = NULL, *text = NULL, *subject = NULL;
+	_cleanup_buf_ struct buf command = {0};
+	struct commit_info info = {0};
+	int r = tree_merge_base(a->git_dir, good, bad, &base);
+
+	if (r < 0)
+		return r == -ENOENT ? err_set(-EINVAL, "'%s' (%.12s) and '%s' (%.12s) have no common ancestor: there is nothing to search "
+						"between them", o->good, good, o->bad, bad) : r;
+	if (tree_commit(a->git_dir, base, &info) >= 0)
+		subject = term_safe(info.subject);
+	commit_info_release(&info);
+	text = xasprintf("%.12s", base);
+	add_command(c, o, text, o->bad, &command);
+	return err_set(-EINVAL, "'%s' (%.12s) is no ancestor of '%s' (%.12s): they parted at their merge base %s%s%s%s\n"
+		       "what '%s' has since then lies behind it; from the merge base it is: %s", o->good, good, o->bad, bad, text,
+		       subject ? " (\"" : "", subject ? subject : "", subject ? "\")" : "", o->bad, buf_str(&command));
+}
+
+/* Can there be a first bad commit between them? */
+static int check_ends(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good, const char *bad)
+{
+	_cleanup_buf_ struct buf command = {0};
+	int r;
+
+	if (streq(good, bad))
+		return err_set(-EINVAL, "'%s' and '%s' are the same commit, %.12s: there is nothing to search between them", o->good,
+			       o->bad, good);
+	r = tree_is_ancestor(a->git_dir, good, bad);
+	if (r != 0)
+		return MIN(r, 0);
+	r = tree_is_ancestor(a->git_dir, bad, good);
+	if (r == 0)
+		return say_parted(c, a, o, good, bad);
+	if (r < 0)
+		return r;
+	add_command(c, o, o->bad, o->good, &command);
+	return err_set(-EINVAL, "'%s' (%.12s) is an ancestor of '%s' (%.12s): the two are swapped, GOOD is the older one: %s", o->bad, bad,
+		       o->good, good, buf_str(&command));
+}
+
+static int ask_question(struct ctx *c, const struct bisect_options *o, int64_t *ret_id)
+{
+	struct engine e = {.cfg = &c->config, .store = c->store, .asked = o->mail ? ASKED_HAND_MAIL : ASKED_HAND};
+	_cleanup_(asked_release) struct asked a = {0};
+	_cleanup_(db_job_release) struct db_job job = {0};
+	_cleanup_free_ char *good = NULL, *bad = NULL;
+	const char *machine;
+	int r = ask_tree(c, o->tree, &a);
+
+	if (r >= 0)
+		r = ask_commit(c, &a, o->good, &good);
+	if (r >= 0)
+		r = ask_commit(c, &a, o->bad, &bad);
+	if (r >= 0)
+		r = check_ends(c, &a, o, good, bad);
+	if (r >= 0 && !o->job && !a.tcfg.jobs.n)
+		r = err_set(-EINVAL, "tree '%s' has no jobs: name one with --job", a.tree.name);
+	if (r >= 0)
+		r = ask_job(c, o->job ? o->job : a.tcfg.jobs.v[0], NULL, &job);
+	machine = o->machine ? o->machine : a.tcfg.machine;
+	if (r >= 0)
+		r = ask_machine(c, machine);
+	return r < 0 ? r : engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine, ret_id);
+}
+
 static int run_bisect(int argc, char **argv, struct ctx *c)
 {
-	const char *tree = NULL, *machine = NULL, *job_name = NULL;
-	bool mail = false;
-	double confidence = 0;
+	struct bisect_options o = {0};
 	const struct opt opts[] = {
-		OPT_TEXT('j', "job", "JOB", &job_name, "job that shows the change (default: the tree's first)"),
-		OPT_TEXT('t', "tree", "NAME", &tree, "tree (where there are several)"),
-		OPT_TEXT('m', "machine", "NAME", &machine, "machine (default: the tree's)"),
-		OPT_FLAG(0, "mail", &mail, "mail what is found (default: only 'report send' does)"),
-		OPT_DOUBLE(0, "confidence", "P", &confidence, "posterior to reach (default: the configuration's)"),
+		OPT_TEXT('j', "job", "JOB", &o.job, "job that shows the change (default: the tree's first)"),
+		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree (where there are several)"),
+		OPT_TEXT('m', "machine", "NAME", &o.machine, "machine (default: the tree's)"),
+		OPT_FLAG(0, "mail", &o.mail, "mail what is found (default: only 'report send' does)"),
+		OPT_DOUBLE(0, "confidence", "P", &o.confidence, "posterior to reach (default: the configuration's)"),
 		OPT_END,
 	};
-	struct engine e = {.cfg = &c->config};
-	struct asked a = {0};
-	struct db_job job = {0};
-	_cleanup_free_ char *good = NULL, *bad = NULL;
 	bool found = false, stopped = false;
 	int64_t id = 0;
 	int r;
@@ -138,38 +222,20 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 		return r;
 	if (argc != 2)
 		return verb_usage(c, "bisect wants GOOD and BAD; --help tells more");
-	if (confidence != 0 && !(confidence >= 0.5 && confidence < 1))
+	if (o.confidence != 0 && !(o.confidence >= 0.5 && o.confidence < 1))
 		return verb_usage(c, "--confidence must lie between 0.5 and 1");
-	if (confidence != 0)
-		c->config.confidence = confidence;
+	if (o.confidence != 0)
+		c->config.confidence = o.confidence;
+	o.good = argv[0];
+	o.bad = argv[1];
 	r = ctx_store(c, false);
-	e.store = c->store;
-	e.asked = mail ? ASKED_HAND_MAIL : ASKED_HAND;
 	if (r >= 0)
-		r = ask_tree(c, tree, &a);
-	if (r >= 0)
-		r = ask_commit(c, &a, argv[0], &good);
-	if (r >= 0)
-		r = ask_commit(c, &a, argv[1], &bad);
-	if (r >= 0 && tree_is_ancestor(a.git_dir, good, bad) != 1)
-		r = err_set(-EINVAL, "'%s' is no ancestor of '%s'; start from their merge base", argv[0], argv[1]);
-	if (r >= 0 && streq(good, bad))
-		r = err_set(-EINVAL, "'%s' and '%s' are the same commit", argv[0], argv[1]);
-	if (r >= 0 && !job_name && !a.tcfg.jobs.n)
-		r = err_set(-EINVAL, "tree '%s' has no jobs: name one with --job", a.tree.name);
-	if (r >= 0)
-		r = ask_job(c, job_name ? job_name : a.tcfg.jobs.v[0], NULL, &job);
-	if (r >= 0)
-		r = ask_machine(c, machine ? machine : a.tcfg.machine);
-	if (r >= 0)
-		r = engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine ? machine : a.tcfg.machine, &id);
+		r = ask_question(c, &o, &id);
 	if (r >= 0)
 		r = ask_wait(c, all_ended, &id);
 	stopped = r > 0;
 	if (r >= 0)
 		r = print_result(c, id, &found);
-	db_job_release(&job);
-	asked_release(&a);
 	return r < 0 ? verb_fail(c, r) : stopped ? EXIT_STOPPED : found ? EXIT_DONE : EXIT_NO;
 }
 
@@ -177,7 +243,8 @@ const struct verb verb_bisect = {
 	.name = "bisect",
 	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail]\nsimulate --n N --snr S ...",
 	.summary = "find the commit that changed a job's KPI between two commits",
-	.text = "Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
+	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the merge base is named.\n"
+		"Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
 		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed and the mbox is\n"
 		"not written: the case ends as unmailed, and 'report send' mails it. Where a branch asks the same,\n"
 		"the daemon mails it. Exit 1 when nobody was found. 'bisect simulate --help' tells of the test bench.",

@@ -181,7 +181,7 @@ int verb_fail(const struct ctx *c, int r)
 		buf_addc(&safe, '\n');
 	}
 	fputs(buf_str(&safe), stderr);
-	return r == -ENOENT ? EXIT_NOT_FOUND : r == -EINVAL || r == -ERANGE || r == -EISDIR ? EXIT_USAGE : EXIT_NO;
+	return r == -ENOENT ? EXIT_NOT_FOUND : r == -EINVAL || r == -ERANGE || r == -EISDIR || r == -ENOTUNIQ ? EXIT_USAGE : EXIT_NO;
 }
 
 int verb_usage(const struct ctx *c, const char *fmt, ...)

@@ -185,7 +185,7 @@ static int find_plain(struct store *s, const char *prefix, char **ret)
 
 		for (size_t i = 0; i < found.n; i++)
 			buf_addf(&b, "%s%s", i ? ", " : "", i == 8 ? "..." : found.v[i]);
-		return err_set(-ENOTUNIQ, "'%s' fits more than one commit: %s", prefix, buf_str(&b));
+		return err_set(-ENOTUNIQ, "'%s' is ambiguous, it fits more than one commit: %s", prefix, buf_str(&b));
 	}
 	*ret = xstrdup(found.v[0]);
 	return 0;

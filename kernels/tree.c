@@ -1,8 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading a mirror with libgit2. */
 #include "kernels/tree-priv.h"
+#include "lib/escape.h"
+#include "lib/git.h"
 
 #include <pthread.h>
+#include <time.h>
 
 #define HISTORY_S 8             /* of work; a kernel's takes one or two */
 #define CHANGED_MAX (64u << 20) /* bytes of a list of changed paths */
@@ -156,15 +159,82 @@ static int add_meaning(struct meanings *m, const char *kind, int r, git_object *
 	return 0;
 }
 
-static int add_id(git_repository *repo, const char *name, struct meanings *m)
+#define CANDIDATES_SHOWN 8
+
+static void add_candidate(git_repository *repo, const git_oid *id, struct buf *b)
 {
-	git_object *o = NULL;
+	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+	_cleanup_free_ char *subject = NULL;
+	char date[16] = "?";
+	time_t when;
+	struct tm tm;
+
+	buf_addf(b, "\n  %s", git_oid_tostr_s(id));
+	if (git_commit_lookup(&c, repo, id) < 0)
+		return;
+	when = (time_t)git_commit_time(c);
+	if (gmtime_r(&when, &tm))
+		strftime(date, sizeof(date), "%Y-%m-%d", &tm);
+	subject = xstrdup(git_commit_summary(c));
+	buf_addf(b, " %s \"", date);
+	buf_add_shown(b, subject ? subject : "");
+	buf_addc(b, '"');
+}
+
+/* Files and folders may begin so as well: the one commit among them is meant. -ENOTUNIQ names the commits. */
+static int only_commit(git_repository *repo, const char *start, git_oid *ret)
+{
+	_cleanup_(proc_result_release) struct proc_result p = {0};
+	_cleanup_free_ char *arg = xasprintf("--disambiguate=%s", start);
+	_cleanup_buf_ struct buf list = {0};
+	size_t n = 0;
+	int r = git_exec(&(struct git_spec){.git_dir = git_repository_path(repo), .args = ARGV("rev-parse", arg)}, &p);
+
+	if (r >= 0 && (r = git_status(&p)) < 0)
+		err_set(r, "cannot list what begins with '%s'", start);
+	for (char *save = NULL, *l = r < 0 ? NULL : strtok_r((char *)buf_str(&p.out), "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+		_cleanup_(cleanup_object) git_object *o = NULL;
+		git_oid id;
+
+		if (git_oid_fromstr(&id, l) < 0 || git_object_lookup(&o, repo, &id, GIT_OBJECT_COMMIT) < 0)
+			continue;
+		*ret = id;
+		if (n++ < CANDIDATES_SHOWN)
+			add_candidate(repo, &id, &list);
+	}
+	if (r >= 0 && n > 1)
+		return err_set(-ENOTUNIQ, "'%s' is ambiguous, %zu commits begin so:%s%s", start, n, buf_str(&list),
+			       n > CANDIDATES_SHOWN ? "\n  ..." : "");
+	return r < 0 ? r : n == 1;
+}
+
+/* 1 and *ret for the start of exactly one commit's id, 0 for none's. */
+static int commit_by_start(git_repository *repo, const char *start, git_oid *ret)
+{
+	_cleanup_(cleanup_object) git_object *o = NULL;
 	git_oid id;
-	int r = git_oid_fromstrn(&id, name, strlen(name));
+	int r = git_oid_fromstrn(&id, start, strlen(start));
 
 	if (r == 0)
-		r = git_object_lookup_prefix(&o, repo, &id, strlen(name), GIT_OBJECT_COMMIT);
-	return add_meaning(m, "a commit's id", r, o);
+		r = git_object_lookup_prefix(&o, repo, &id, strlen(start), GIT_OBJECT_COMMIT);
+	if (r == GIT_EAMBIGUOUS)
+		return only_commit(repo, start, ret);
+	if (r == GIT_ENOTFOUND)
+		return 0;
+	if (r < 0)
+		return repo_err(r, "cannot look it up as a commit's id");
+	*ret = *git_object_id(o);
+	return 1;
+}
+
+static int add_id(git_repository *repo, const char *name, struct meanings *m)
+{
+	git_oid id;
+	int r = commit_by_start(repo, name, &id);
+
+	if (r > 0)
+		m->v[m->n++] = (struct meaning){"a commit's id", id};
+	return MIN(r, 0);
 }
 
 static int add_ref(git_repository *repo, const char *kind, const char *folder, const char *name, struct meanings *m)
@@ -190,13 +260,15 @@ static int resolve_name(git_repository *repo, const char *name, git_oid *ret)
 		r = add_ref(repo, "branch", "refs/heads", name, &m);
 		r = r < 0 ? r : add_ref(repo, "tag", "refs/tags", name, &m);
 	}
+	if (r == 0 && !m.n && is_hex(name) && n >= GIT_OID_MINPREFIXLEN && n < SHORT_ID_MIN)
+		return commit_by_start(repo, name, ret);
 	if (r < 0 || !m.n)
 		return r;
 	for (size_t i = 1; i < m.n; i++)
 		if (!git_oid_equal(&m.v[0].id, &m.v[i].id)) {
 			_cleanup_free_ char *shown = term_safe(name), *first = xstrdup(git_oid_tostr_s(&m.v[0].id));
 
-			return err_set(-ENOTUNIQ, "'%s' means two commits: %s (%s) and %s (%s); "
+			return err_set(-ENOTUNIQ, "'%s' is ambiguous, it means two commits: %s (%s) and %s (%s); "
 				       "name one by all digits of its id",
 				       shown, first, m.v[0].kind, git_oid_tostr_s(&m.v[i].id), m.v[i].kind);
 		}

@@ -51,8 +51,8 @@ void tree_keep_free(uint64_t bytes);
 int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);
 int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret);
 /* Any revision text; -ENOENT. What it begins with is a full id, else the start of one (7 digits or more), a branch or a
- * tag, else what git makes of it; -ENOTUNIQ where that is two different commits (the message names both): who owns the
- * tree names its branches and tags. */
+ * tag, else the start of one (4 digits), else what git makes of it; -ENOTUNIQ where that is several commits (the message
+ * lists them): who owns the tree names its branches and tags. */
 int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);
 
 struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name, *committer_mail;

@@ -32,7 +32,7 @@ kp tree fetch small >"$dir/out" 2>&1
 sqlite3 "$dir/state/kperfbot.db" "DELETE FROM run; DELETE FROM build"
 for name in main "main~1"; do
 	kp build "$name" --tree small >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "$name is refused"
-	has "$dir/out" "means two commits"
+	has "$dir/out" "is ambiguous, it means two commits"
 	has "$dir/out" "$good"
 done
 is_commit "$bad" "$bad"
