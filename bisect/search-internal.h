@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
- * told apart, how much probability lies among a commit's ancestors), search-builds.c (which will build), search-noise.c (how boots scatter), search-model.c
- * (likelihood of the classes), search-drift.c (the same, should the machine drift).
+ * told apart, how much probability lies among a commit's ancestors), search-builds.c (which will build), search-noise.c
+ * (how boots scatter), search-model.c (likelihood of the classes), search-drift.c (the same, should the machine drift),
+ * search-binary.c (of boots that fail).
  *
  * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
  * whole state of the inference, so its cost does not grow with the number of commits.
@@ -103,6 +104,8 @@ struct likelihood { double *of_class, none, all_bad; struct estimate *est; };
 void model_loglik(struct search *s, struct likelihood *ret);
 /* Levels unknown: makes *l the mean over drifts of the machine, where the data do not rule them out. */
 void drift_average(struct search *s, struct likelihood *l);
+/* The same of values that are 0 and 1. */
+void binary_loglik(struct search *s, struct likelihood *ret);
 double log_add(double a, double b);     /* log(exp(a) + exp(b)) */
 /* Fills cl.loglik, cl.post, none and est. */
 void model_evaluate(struct search *s);

@@ -345,8 +345,11 @@ void model_evaluate(struct search *s)
 	struct likelihood l = {.of_class = cl->loglik, .est = e};
 	double max, sum;
 
-	model_loglik(s, &l);
-	if (!s->c.means_known)
+	if (s->c.binary)
+		binary_loglik(s, &l);
+	else
+		model_loglik(s, &l);
+	if (!s->c.means_known && !s->c.binary)
 		drift_average(s, &l);
 	max = l.none += log(s->none_prior);
 	for (uint32_t k = 0; k < cl->n; k++) {

@@ -200,7 +200,7 @@ int search_observe(struct search *s, uint32_t node, double value, double when)
 
 	if (r < 0)
 		return r;
-	if (!isfinite(value) || isnan(when))
+	if (!isfinite(value) || isnan(when) || (s->c.binary && value != 0 && value != 1))
 		return err_set(-EINVAL, "value '%g' of commit %u is no measurement: leave the boot out", value, node);
 	rescale(s, value);
 	t = search_site(s, node);
@@ -407,7 +407,7 @@ static uint32_t anchor_due(const struct search *s)
 
 static double relative(const struct search *s, double delta)
 {
-	double unit = fabs(s->est.good) > 0 ? fabs(s->est.good) : fabs(s->est.bad);
+	double unit = s->c.binary ? 1 : fabs(s->est.good) > 0 ? fabs(s->est.good) : fabs(s->est.bad);
 
 	return unit > 0 ? delta / unit : 0;
 }

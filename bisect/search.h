@@ -23,6 +23,7 @@ struct search_config {
 	bool means_known;       /* history gives level and spread: */
 	double mean_good, mean_bad, sigma;
 	double sigma_floor;     /* relative resolution of the metric (deterministic machines): never believe in less */
+	bool binary;            /* values are 1 (failed) and 0 (worked), see search-binary.c; effects are differences of rates */
 	double nu;              /* degrees of freedom of the t likelihood; 0: learnt, see search-model.c */
 	double boot_cost;       /* seconds per boot and run */
 	double build_cost;      /* seconds per commit that is not built */

@@ -576,8 +576,159 @@ static void histories(void)
 	is_int(simulate_search(&c, &r), -EINVAL, "no such history: %s", err_msg());
 }
 
+/* ---- the first commit that fails ---- */
+
+/* The posterior by summing over a fine grid of the two failure rates. */
+static double by_grid(uint32_t n, const int (*seen)[2], uint32_t culprit, double *ret_none)
+{
+	const int steps = 2000;
+	double like[2] = {0}, one = 0;
+
+	for (int side = 0; side < 2; side++) { /* Beta(.5, 5) before the culprit, Beta(2, .5) from there on */
+		double a = side ? 2 : 0.5, b = side ? 0.5 : 5, norm = 0;
+
+		for (int i = 0; i < steps; i++) { /* p = sin^2 x has no poles at the ends */
+			double x = (i + 0.5) * M_PI_2 / steps, p = sin(x) * sin(x), w = dbeta(p, a, b, 0) * sin(2 * x), l = 1;
+
+			for (uint32_t k = 0; k < n; k++)
+				if ((k >= culprit) == side)
+					l *= pow(p, seen[k][1]) * pow(1 - p, seen[k][0]);
+			like[side] += w * l;
+			norm += w;
+		}
+		like[side] /= norm;
+	}
+	for (int i = 0; i < steps; i++) {
+		double p = (i + 0.5) / steps, l = 1;
+
+		for (uint32_t k = 0; k < n; k++)
+			l *= pow(p, seen[k][1]) * pow(1 - p, seen[k][0]);
+		one += l / steps;
+	}
+	*ret_none = one;
+	return like[0] * like[1];
+}
+
+static void line_dag(uint32_t n, struct dag *ret)
+{
+	struct dag_builder b = {0};
+
+	dag_add(&b, NULL, 0);
+	for (uint32_t i = 1; i < n; i++)
+		dag_add(&b, (uint32_t[]){i - 1}, 1);
+	dag_take(&b, ret);
+}
+
+static void failing_oracle(void)
+{
+	const int seen[6][2] = {{4, 1}, {0, 0}, {3, 0}, {1, 2}, {0, 0}, {1, 5}};        /* worked, failed */
+	struct search_config c = sane;
+	struct dag d = {0};
+	struct search *s;
+	double want[6], none = 0, sum = 0;
+
+	c.binary = true;
+	line_dag(6, &d);
+	search_new(&c, &d, &s);
+	for (uint32_t x = 0, t = 0; x < 6; x++)
+		for (int failed = 0; failed < 2; failed++)
+			for (int k = 0; k < seen[x][failed]; k++)
+				search_observe(s, x, failed, t++);
+	for (uint32_t x = 1; x < 6; x++)
+		sum += want[x] = 0.9 / 5 * by_grid(6, seen, x, &none);
+	sum += 0.1 * none;
+	for (uint32_t x = 1; x < 6; x++)
+		is_near(search_posterior(s, x), want[x] / sum, 1e-5, "posterior of %u is that of the grid", x);
+	is_near(search_posterior_none(s), 0.1 * none / sum, 1e-5, "and that of none");
+	is_int(search_observe(s, 2, 0.5, 9), -EINVAL, "half a failure is none");
+	search_free(s);
+	dag_release(&d);
+}
+
+/* A search among boots that fail at rate a without and b with the culprit. */
+static struct search_step failing_play(struct search *s, const double *rate, struct rng *r, uint32_t *boots)
+{
+	struct search_step st;
+
+	while (search_step(s, &st) == 0 && st.action == SEARCH_MEASURE)
+		for (uint32_t i = 0; i < st.boots; i++)
+			search_observe(s, st.node, rng_uniform(r) < rate[st.node], ++*boots);
+	return st;
+}
+
+static void failing(void)
+{
+	const struct { const char *what; uint32_t n; double a, b; bool merges; int trials; double boots; } cases[] = {
+		{"fails always", 256, 0, 1, false, 60, 26}, {"fails always, merges", 200, 0, 1, true, 60, 26},
+		{"fails in 7 of 10", 128, 0, 0.7, false, 60, 60}, {"1 of 20 fails before, 8 of 10 after", 128, 0.05, 0.8, false, 100, 60},
+		{"the same with merges", 128, 0.05, 0.8, true, 100, 60}};
+	struct rng r;
+
+	rng_seed(&r, 5);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		uint32_t boots = 0;
+		int right = 0, named = 0;
+
+		for (int k = 0; k < cases[i].trials; k++) {
+			struct search_config c = sane;
+			struct dag d = {0};
+			struct search *s;
+			struct search_step st;
+			uint32_t culprit;
+			_cleanup_free_ double *rate = NULL;
+
+			if (cases[i].merges)
+				random_dag(&r, cases[i].n, &d);
+			else
+				line_dag(cases[i].n, &d);
+			culprit = 1 + (uint32_t)(rng_uniform(&r) * (d.n - 1));
+			rate = levels(&d, culprit, cases[i].a, cases[i].b);
+			c.binary = true;
+			search_new(&c, &d, &s);
+			st = failing_play(s, rate, &r, &boots);
+			named += st.action == SEARCH_FOUND;
+			right += st.action == SEARCH_FOUND && st.node == culprit;
+			search_free(s);
+			dag_release(&d);
+		}
+		ok(right >= 0.95 * named - 3 * sqrt(0.95 * 0.05 * named) && named >= 0.9 * cases[i].trials, "%s: %d of %d right, %d named",
+		   cases[i].what, right, cases[i].trials, named);
+		ok(boots <= cases[i].boots * cases[i].trials, "with %.1f boots", (double)boots / cases[i].trials);
+	}
+}
+
+/* A failure that both ends show is nobody's. */
+static void failing_everywhere(void)
+{
+	const double rates[] = {0, 0.1, 0.4, 1};
+	struct rng r;
+	int named = 0, trials = 0;
+
+	rng_seed(&r, 6);
+	for (size_t i = 0; i < ARRAY_SIZE(rates); i++)
+		for (int k = 0; k < 40; k++, trials++) {
+			struct search_config c = sane;
+			struct dag d = {0};
+			struct search *s;
+			uint32_t boots = 0;
+			_cleanup_free_ double *rate = NULL;
+
+			line_dag(64, &d);
+			rate = levels(&d, 63, rates[i], rates[i]);
+			c.binary = true;
+			search_new(&c, &d, &s);
+			named += failing_play(s, rate, &r, &boots).action == SEARCH_FOUND;
+			search_free(s);
+			dag_release(&d);
+		}
+	ok(named <= 0.05 * trials, "%d of %d searches without a culprit name one", named, trials);
+}
+
 int main(void)
 {
+	failing_oracle();
+	failing();
+	failing_everywhere();
 	graph();
 	against_scipy();
 	properties();

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <Rmath.h>
+#include "bisect/failure.h"
 #include "bisect/simulate.h"
 #include "bisect/verdict.h"
 #include "tests/tap.h"
@@ -165,8 +166,66 @@ static void degenerate(void)
 	is_int(verdict_two(&c, same, 2, same, 2, &v), -EINVAL, "alpha 0 refused");
 }
 
+/* Looked at after every pair; *ret_boots a side when it ended. */
+static enum verdict failing(struct rng *r, double alpha, double rate_a, double rate_b, size_t max, size_t *ret_boots)
+{
+	bool a[60], b[60];
+	struct failure_result v = {0};
+	size_t n = 0;
+
+	while (v.verdict == VERDICT_MORE && n < ARRAY_SIZE(a)) {
+		a[n] = rng_uniform(r) < rate_a;
+		b[n] = rng_uniform(r) < rate_b;
+		n++;
+		verdict_fails(alpha, max, a, n, b, n, &v);
+	}
+	*ret_boots = n;
+	return v.verdict;
+}
+
+static void failures(void)
+{
+	const double null[] = {0, 0.02, 0.1, 0.3, 0.5, 0.8, 1};
+	const struct { double a, b, power; size_t boots; } real[] = {{0, 1, 1, 6}, {0, 0.7, 0.95, 20}, {0.1, 0.8, 0.85, 25}, {0, 0.5, 0.85, 30}};
+	const bool none[9] = {0}, all[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+	struct failure_result v;
+	struct rng r;
+	size_t n;
+
+	rng_seed(&r, 11);
+	verdict_fails(0.01, 40, none, 0, all, 0, &v);
+	ok(v.verdict == VERDICT_MORE && v.more_boots == 2, "no boots: two more a side");
+	verdict_fails(0.01, 40, none, 3, all, 3, &v);
+	ok(v.verdict == VERDICT_MORE && v.more_boots == 1, "3 a side: one more");
+	verdict_fails(0.01, 40, none, 4, all, 4, &v);
+	ok(v.verdict == VERDICT_DIFFERENT && v.fails_a == 0 && v.fails_b == 4, "4 a side do at alpha .01, p = %.2g", v.p);
+	verdict_fails(0.001, 40, none, 5, all, 9, &v);
+	is_int(v.verdict, VERDICT_MORE, "5 do not at .001");
+	verdict_fails(0.001, 40, none, 6, all, 6, &v);
+	is_int(v.verdict, VERDICT_DIFFERENT, "6 do, p = %.2g", v.p);
+	verdict_fails(0.001, 40, all, 9, none, 9, &v);
+	ok(v.verdict != VERDICT_DIFFERENT, "the other way round is no failure");
+	for (size_t i = 0; i < ARRAY_SIZE(null); i++) {
+		size_t wrong = 0, trials = 4000;
+
+		for (size_t k = 0; k < trials; k++)
+			wrong += failing(&r, 0.05, null[i], null[i], 40, &n) == VERDICT_DIFFERENT;
+		ok(wrong <= trials * 0.05 + 3 * sqrt(trials * 0.05 * 0.95), "both fail at %g: %zu of %zu false alarms at .05, any look",
+		   null[i], wrong, trials);
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(real); i++) {
+		size_t right = 0, boots = 0, trials = 500;
+
+		for (size_t k = 0; k < trials; k++, boots += n)
+			right += failing(&r, 0.001, real[i].a, real[i].b, 40, &n) == VERDICT_DIFFERENT;
+		ok(right >= trials * real[i].power && boots <= trials * real[i].boots, "%g and %g: seen in %.3f with %.1f boots a side",
+		   real[i].a, real[i].b, (double)right / trials, (double)boots / trials);
+	}
+}
+
 int main(void)
 {
+	failures();
 	against_scipy();
 	error_rates();
 	properties();
