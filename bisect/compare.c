@@ -412,14 +412,14 @@ static enum cmp_verdict judge(const struct run *run, enum test test, const struc
 	if (test == TEST_CONSTANT)
 		return fabs(d->effect) >= least && d->effect != 0 ? CMP_CHANGED : CMP_SAME;
 	if (test == TEST_FAIL)
-		return called ? CMP_CHANGED : d->effect == 0 ? CMP_SAME : CMP_UNCLEAR;
+		return called ? CMP_CHANGED : d->effect == 0 ? CMP_UNSHOWN : CMP_UNCLEAR;
 	if (d->lo > -least && d->hi < least)
 		return CMP_SAME;
 	/* data precise enough to show an effect of just the size of interest must show all of it */
 	precise = d->hi - d->lo <= 2 * least;
 	if (called && fabs(d->effect) >= least && (!precise || d->lo >= least || d->hi <= -least))
 		return CMP_CHANGED;
-	return d->p > 1 - run->confidence && !precise ? CMP_SAME : CMP_UNCLEAR;
+	return d->p > 1 - run->confidence && !precise ? CMP_UNSHOWN : CMP_UNCLEAR;
 }
 
 static bool lkp_changed(const struct cmp_metric *m, size_t b)
@@ -449,7 +449,7 @@ static void verdicts(struct run *run)
 			if (test == TEST_CONSTANT)
 				d->q = d->p;
 			if (run->c->rule == CMP_LKP)
-				d->verdict = test == TEST_NONE ? CMP_NO_DATA : lkp_changed(m, b) ? CMP_CHANGED : CMP_SAME;
+				d->verdict = test == TEST_NONE ? CMP_NO_DATA : lkp_changed(m, b) ? CMP_CHANGED : CMP_UNSHOWN;
 			else
 				d->verdict = judge(run, test, d, least, &run->w[i].r, b);
 			changed = changed || cmp_is_change(d->verdict);
@@ -519,6 +519,7 @@ int cmp_run(const struct cmp_config *c, const struct cmp_metric *m, size_t n, st
 const char *cmp_verdict_name(enum cmp_verdict v)
 {
 	static const char *const names[] = {[CMP_SAME] = "same", [CMP_CHANGED] = "changed", [CMP_UNCLEAR] = "unclear",
+					    [CMP_UNSHOWN] = "no change shown",
 					    [CMP_APPEARED] = "appeared", [CMP_VANISHED] = "vanished", [CMP_NO_DATA] = "no data"};
 
 	return names[v];

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include <Rmath.h>
 #include "bisect/verdict.h"
+#include "lib/change.h"
 
 /* Effect variances in units of the spread's. The small ones serve noisy metrics, the large ones deterministic machines,
  * where a step is hundreds of standard deviations. */
@@ -133,8 +134,10 @@ static void decide(const struct verdict_config *c, const struct look *l, struct 
 	} else if (fabs(l->diff) + half < l->none) {
 		r->why = "any difference is below the smallest of interest";
 	} else if (c->max_boots && n >= c->max_boots) {
+		r->unshown = true;
 		r->why = "no difference shown within the allowed boots";
 	} else if (c->max_boots && n >= 3 && futile(c, l)) {
+		r->unshown = true;
 		r->why = "the allowed boots could not show what difference is still possible";
 	} else {
 		r->verdict = VERDICT_MORE;
@@ -177,13 +180,14 @@ int verdict_two(const struct verdict_config *c, const double *a, size_t na, cons
 	moments(a, na, e, &mean_a, &ss_a);
 	moments(b, nb, e, &mean_b, &ss_b);
 	l.diff = mean_b - mean_a;
-	l.unit = mean_a != 0 ? fabs(mean_a) : fabs(mean_b);
+	l.unit = change_no_base(mean_a, mean_b) ? fabs(mean_b) : fabs(mean_a);
 	l.none = c->min_effect * l.unit;
 	pool_spread(c, ss_a + ss_b, &l);
 	decide(c, &l, &r);
 	if (n < least) {
 		r.verdict = VERDICT_MORE;
 		r.more_boots = least - n;
+		r.unshown = false;
 		r.why = "too few boots";
 	}
 	r.mean_a = ldexp(mean_a, e);

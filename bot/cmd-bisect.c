@@ -73,13 +73,15 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 	struct db_comparison cmp = {0};
 	struct db_case *cases = NULL;
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	const char *word;
 	size_t n = 0;
 	int r = store_comparison_by_id(c->store, id, &cmp);
 
+	word = engine_ended_word(cmp.state, cmp.reason);
 	if (r >= 0)
 		r = store_cases(c->store, NULL, &cases, &n);
 	if (r >= 0 && !c->json)
-		term_printf(stdout, "%.12s..%.12s: %s: %s\n", cmp.base, cmp.head, cmp.state,
+		term_printf(stdout, "%.12s..%.12s: %s%s%s\n", cmp.base, cmp.head, word, *word ? ": " : "",
 			    cmp.reason ? cmp.reason : "");
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		const struct db_case *k = &cases[i];
@@ -98,7 +100,7 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 			print_mailed(c, k);
 	}
 	if (r >= 0 && c->json) {
-		json_object_object_add(o, "comparison", json_text(cmp.state));
+		json_object_object_add(o, "comparison", json_text(*word ? word : NO_CHANGE_SHOWN));
 		json_object_object_add(o, "reason", json_text(cmp.reason ? cmp.reason : ""));
 		json_object_object_add(o, "cases", json_object_get(list));
 		json_print(stdout, o, true);

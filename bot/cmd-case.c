@@ -72,6 +72,7 @@ static void tell_what(struct story *s, const struct facts *f)
 {
 	_cleanup_buf_ struct buf params = {0};
 	_cleanup_free_ char *url = url_shown(f->tree.url);
+	const char *word = engine_ended_word(f->cmp.state, f->cmp.reason);
 
 	tell(s, "metric", "metric", "%s%s", f->c.metric, f->metric.direction > 0 ? ", higher is better" :
 							 f->metric.direction < 0 ? ", lower is better" : "");
@@ -79,7 +80,7 @@ static void tell_what(struct story *s, const struct facts *f)
 	tell(s, "verdict", "verdict", "%s", facts_verdict_word(f));
 	tell_effect(s, "change", "whole change", f->c.effect, f->c.effect_lo, f->c.effect_hi, "");
 	if (f->cmp.reason)
-		tell(s, "comparison", "comparison", "%s: %s", f->cmp.state, f->cmp.reason);
+		tell(s, "comparison", "comparison", "%s%s%s", word, *word ? ": " : "", f->cmp.reason);
 	tell(s, "tree", "tree", "%s %s, %s", f->tree.name, f->cmp.branch ? f->cmp.branch : "", url);
 	tell(s, "job", "job", "%s", f->job.name);
 	for (size_t i = 0; i < f->keys.n; i++)

@@ -82,7 +82,7 @@ static int add_validity(struct ctx *c, const struct column *col, struct view *v)
 			strv_addf(&v->validity, "%s: %s failed in %" PRId64 " of %" PRId64 " runs, which are left out: %s", who, k->name,
 				  k->fail, k->pass + k->fail + k->unknown, k->evidence);
 		else if (k->unknown && startswith(k->evidence, CHECK_CAPPED))
-			strv_addf(&v->validity, "%s: %s capped in %" PRId64 " of %" PRId64 " runs, 'same' may hide a change: %s", who,
+			strv_addf(&v->validity, "%s: %s capped in %" PRId64 " of %" PRId64 " runs, which may hide a change: %s", who,
 				  k->name, k->unknown, k->pass + k->unknown, k->evidence);
 	}
 	DB_LIST_RELEASE(list, n, db_check_release);

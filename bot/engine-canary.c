@@ -195,7 +195,7 @@ static int compare_sides(struct engine *e, const struct canary *k, const char *m
 	r = verdict_two(&vc, a, v->n_a, b, v->n_b, &res);
 	if (res.verdict == VERDICT_DIFFERENT)
 		v->state = CANARY_MOVED;
-	else if (res.verdict == VERDICT_SAME || fabs(res.effect) < vc.min_effect)
+	else if ((res.verdict == VERDICT_SAME && !res.unshown) || fabs(res.effect) < vc.min_effect)
 		v->state = CANARY_STEADY; /* what it shows is too little to explain the change */
 	v->effect = res.effect;
 	v->p = res.p;

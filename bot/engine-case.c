@@ -379,7 +379,7 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 			r = case_state(e, c, "found", "one of %u commits, posterior %.4f", step.set_n, step.posterior);
 			break;
 		case SEARCH_NOT_REPRODUCED:
-			case_note(c, "no difference between the ends when measured again");
+			case_note(c, "no difference shown between the ends when measured again");
 			r = case_state(e, c, "not-reproduced", "effects above %.3f%% are excluded", 100 * step.excluded);
 			break;
 		case SEARCH_GAVE_UP:

@@ -4,6 +4,7 @@
 #include "jobs/check.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
+#include "lib/change.h"
 
 #define MAX_BAD_RUNS 3          /* runs of one side that may fail before the comparison is called broken */
 #define MAX_DISTURBED 3         /* rounds of a comparison in which the canary moved */
@@ -31,6 +32,11 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	return MIN(r, 0);
 }
 
+const char *engine_ended_word(const char *state, const char *reason)
+{
+	return streq(state, "same") && reason && startswith(reason, NO_CHANGE_SHOWN) ? "" : state;
+}
+
 /* fault: FAULT_* of a comparison that could not be measured, else NULL. */
 static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault, const char *fmt, ...)
 	_printf_(5, 6);
@@ -42,7 +48,8 @@ static int end_comparison(struct engine *e, const struct scope *s, const char *s
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: %s: %s", s->cmp.base, s->cmp.head, state, text);
+	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: %s%s%s", s->cmp.base, s->cmp.head,
+		    engine_ended_word(state, text), *engine_ended_word(state, text) ? ": " : "", text);
 	return store_comparison_end(e->store, s->cmp.id, state, fault, text);
 }
 
@@ -131,7 +138,10 @@ static int open_case(struct engine *e, const struct scope *s, const char *metric
 struct judged {
 	enum verdict verdict;
 	size_t more, boots;
-	double effect, p, min_effect;
+	double effect, min_effect;      /* of the metric that is told */
+	const char *metric;             /* NULL: the first one */
+	bool unshown;                   /* of that metric no change was shown, but one of lo to hi is not excluded */
+	double lo, hi, mean_a, mean_b;
 	bool disturbed;         /* the canary moved, too */
 	char canary[300];       /* what it says, for the reason */
 };
@@ -153,8 +163,27 @@ static int judge_different(struct engine *e, const struct scope *s, const char *
 	}
 	out->verdict = VERDICT_DIFFERENT;
 	out->effect = v->effect;
+	out->mean_a = v->mean_a;
+	out->mean_b = v->mean_b;
 	out->disturbed = k.state == CANARY_MOVED;
 	return out->disturbed ? 0 : open_case(e, s, metric, v, boots);
+}
+
+/* The first metric is told, but one of which less can be said goes before one of which more can. */
+static void tell_metric(struct judged *out, const char *metric, bool first, const struct verdict_result *v, double min_effect)
+{
+	bool unshown = v->verdict == VERDICT_SAME && v->unshown;
+
+	if (out->verdict == VERDICT_DIFFERENT || (!first && (!unshown || out->unshown)))
+		return;
+	out->metric = first ? NULL : metric;
+	out->effect = v->effect;
+	out->min_effect = min_effect;
+	out->unshown = unshown;
+	out->lo = v->lo;
+	out->hi = v->hi;
+	out->mean_a = v->mean_a;
+	out->mean_b = v->mean_b;
 }
 
 static int judge_metric(struct engine *e, const struct scope *s, const char *metric, size_t n_kpis, bool first, struct judged *out)
@@ -176,11 +205,8 @@ static int judge_metric(struct engine *e, const struct scope *s, const char *met
 			r = judge_different(e, s, metric, &v, a.n + b.n, out);
 		else if (r >= 0 && v.verdict == VERDICT_MORE && out->verdict == VERDICT_SAME)
 			out->verdict = VERDICT_MORE;
-		if (first)
-			out->effect = v.effect;
+		tell_metric(out, metric, first, &v, vc.min_effect);
 		out->more = MAX(out->more, v.more_boots);
-		out->p = v.p;
-		out->min_effect = vc.min_effect;
 		out->boots = MAX(out->boots, a.n + b.n);
 	}
 	boots_release(&a);
@@ -275,22 +301,45 @@ static int disturbed(struct engine *e, const struct scope *s, const struct judge
 	return store_comparison_again(e->store, s->cmp.id);
 }
 
+/* Who saw nothing within the boots that are allowed has not seen that nothing is there. */
+static void add_judged(const struct judged *j, struct buf *out)
+{
+	if (j->unshown)
+		buf_adds(out, NO_CHANGE_SHOWN ": ");
+	if (j->metric)
+		buf_addf(out, "%s ", j->metric);
+	if (change_no_base(j->mean_a, j->mean_b))
+		add_change(out, j->mean_a, j->mean_b);
+	else
+		buf_addf(out, "%+.3f%%", 100 * j->effect);
+	if (!j->unshown)
+		return;
+	buf_adds(out, ", not excluded: ");
+	add_signed_percent(out, j->lo);
+	buf_adds(out, " to ");
+	add_signed_percent(out, j->hi);
+	buf_addc(out, ',');
+}
+
 /* The verdict is there: told together with what says against it. A difference that was not reached is one all the same. */
 static int end_judged(struct engine *e, const struct scope *s, const struct judged *j)
 {
 	struct db_pair_check reach = {0};
 	bool unreached = engine_reach(e, s, s->cmp.base, s->cmp.head, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL);
+	_cleanup_buf_ struct buf what = {0};
 	int r;
 
+	add_judged(j, &what);
 	if (j->verdict == VERDICT_DIFFERENT)
-		r = end_comparison(e, s, "different", NULL, "%+.3f%% after %zu boots%s%s%s", 100 * j->effect, j->boots, j->canary,
+		r = end_comparison(e, s, "different", NULL, "%s after %zu boots%s%s%s", buf_str(&what), j->boots, j->canary,
 				   unreached ? "; warning: not reached, so the place of code in memory or something else did it: " : "",
 				   unreached ? reach.evidence : "");
 	else
-		r = end_comparison(e, s, "same", NULL, "%+.3f%% after %zu boots; smallest change of interest %.2f%%%s%s%s",
-				   100 * j->effect, j->boots, 100 * j->min_effect,
+		r = end_comparison(e, s, "same", NULL, "%s after %zu boots; smallest change of interest %.2f%%%s%s%s",
+				   buf_str(&what), j->boots, 100 * j->min_effect,
 				   capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "",
-				   unreached ? "; same, but not reached: " : "", unreached ? reach.evidence : "");
+				   unreached ? j->unshown ? "; and not reached: " : "; same, but not reached: " : "",
+				   unreached ? reach.evidence : "");
 	db_pair_check_release(&reach);
 	return r;
 }

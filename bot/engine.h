@@ -113,6 +113,11 @@ bool engine_deterministic(const struct scope *s);
  * not be mixed with new ones. */
 int engine_same_epoch(const struct scope *s);
 
+/* How a comparison's end is told before its reason: its state, but "" where that is 'same' and the reason begins with
+ * NO_CHANGE_SHOWN, which says it in its own words. */
+#define NO_CHANGE_SHOWN "no change shown"
+const char *engine_ended_word(const char *state, const char *reason);
+
 int engine_plan_comparison(struct engine *e, int64_t id);        /* engine-judge.c */
 int engine_plan_case(struct engine *e, struct db_case *c);      /* engine-case.c */
 /* A case whose report has reached somebody now (by SMTP; where that is off, the mbox) becomes 'reported', if it is

@@ -191,7 +191,7 @@ CREATE TABLE comparison (
 	machine INTEGER NOT NULL REFERENCES machine,
 	epoch TEXT NOT NULL DEFAULT '',                 -- configuration and toolchain it was asked under
 	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'different', 'broken', 'cancelled',
-								       'disturbed')),
+								       'disturbed')), -- same: also "no change shown", see reason
 	reason TEXT,
 	created INTEGER NOT NULL, ended INTEGER,
 	after_run INTEGER NOT NULL DEFAULT 0,           -- newest run when it was asked: only later ones count

@@ -47,8 +47,10 @@ void table_num(struct table *t, size_t col, double v)
 
 void table_numf(struct table *t, size_t col, double v, int digits)
 {
-	if (isfinite(v))
+	if (isfinite(v) && fabs(v) < 1e15)
 		set(t, col, xasprintf("%.*f", digits, v), CELL_NUMBER);
+	else
+		table_num(t, col, v);
 }
 
 static const struct table_cell *cell(const struct table *t, size_t row, size_t col)

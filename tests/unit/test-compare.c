@@ -382,7 +382,7 @@ static void several_builds(void)
 
 	is_int(cmp_run(&cfg, &m, 1, &r), 0, "three builds");
 	is_str(cmp_verdict_name(r.row[0].delta[1].verdict), "changed", "the second differs from the first");
-	is_str(cmp_verdict_name(r.row[0].delta[2].verdict), "same", "the third does not");
+	is_str(cmp_verdict_name(r.row[0].delta[2].verdict), "no change shown", "the third does not");
 	is_int(r.changed, 1, "the row counts once");
 	cmp_result_release(&r);
 }
@@ -406,14 +406,14 @@ static void lkp_rule(void)
 	ADD(&s, "x.touch", V(100, 103, 104), V(103.5, 106, 107));               /* ranges overlap, medians are free */
 	r = judge(&s, CMP_LKP);
 	VERDICT(0, "changed", "lkp: ranges apart");
-	VERDICT(1, "same", "lkp: below 1 %");
-	VERDICT(2, "same", "lkp: below 5 % for a monitor");
-	VERDICT(3, "same", "lkp: a range that reaches the other median");
-	VERDICT(4, "same", "lkp: below the floor of its class");
+	VERDICT(1, "no change shown", "lkp: below 1 %");
+	VERDICT(2, "no change shown", "lkp: below 5 % for a monitor");
+	VERDICT(3, "no change shown", "lkp: a range that reaches the other median");
+	VERDICT(4, "no change shown", "lkp: below the floor of its class");
 	VERDICT(5, "changed", "lkp: a large symbol vanished");
-	VERDICT(6, "same", "lkp: a small one does not show");
+	VERDICT(6, "no change shown", "lkp: a small one does not show");
 	VERDICT(7, "changed", "lkp: any failure shows");
-	VERDICT(8, "same", "lkp: three runs are needed");
+	VERDICT(8, "no change shown", "lkp: three runs are needed");
 	VERDICT(9, "changed", "lkp: ranges may overlap short of the medians");
 	is_near(r.row[5].side[1].mean, 0, 0, "lkp: an absent value is a zero");
 	cmp_result_release(&r);

@@ -141,6 +141,25 @@ static void properties(void)
 	ok(v.lo < v.effect && v.effect < v.hi && v.lo > 0, "interval around the effect, without 0");
 }
 
+/* Whoever has not seen a change has not seen that there is none. */
+static void unshown(void)
+{
+	struct verdict_config c = {.alpha = 0.001, .min_effect = .002, .min_boots = 2, .max_boots = 6};
+	double a[] = {990, 1010, 1000, 985, 1015, 1003}, b[] = {988, 1007, 1001, 986, 1011, 1002};
+	double calm_a[] = {1000, 1000.1, 999.9, 1000}, calm_b[] = {1000.1, 1000, 1000, 999.9};
+	struct verdict_result v;
+
+	is_int(verdict_two(&c, a, 6, b, 6, &v), 0, "noisy boots, all that are allowed");
+	ok(v.verdict == VERDICT_SAME && v.unshown && v.hi > c.min_effect && v.lo < -c.min_effect, "no change shown: %s", v.why);
+	c.max_boots = 12;
+	is_int(verdict_two(&c, a, 6, b, 6, &v), 0, "the same with more allowed");
+	ok(v.verdict == VERDICT_SAME && v.unshown, "futile: %s", v.why);
+	is_int(verdict_two(&c, calm_a, 4, calm_b, 4, &v), 0, "calm boots");
+	ok(v.verdict == VERDICT_SAME && !v.unshown && v.hi < c.min_effect && v.lo > -c.min_effect, "the same: %s", v.why);
+	is_int(verdict_two(&c, a, 6, a, 6, &v), 0, "equal values with that spread");
+	ok(v.verdict == VERDICT_SAME && v.unshown, "no change shown, either: %s", v.why);
+}
+
 static void degenerate(void)
 {
 	double same[] = {5, 5, 5}, other[] = {6, 6, 6}, zero[] = {0, 0, 0}, inf[] = {1, INFINITY}, one[] = {1};
@@ -155,6 +174,10 @@ static void degenerate(void)
 	is_int(v.verdict, VERDICT_SAME, "zeros: same");
 	v = ask(zero, 3, same, 3);
 	ok(isfinite(v.effect) && v.verdict == VERDICT_DIFFERENT, "from zero to five: %g", v.effect);
+	v = ask((double[]){1.5e-16, -1e-16, 0}, 3, same, 3);
+	ok(fabs(v.effect - 1) < 1e-6 && v.verdict == VERDICT_DIFFERENT, "from rounding dust to five is no larger: %g", v.effect);
+	v = ask((double[]){-40, -40.1, -39.9}, 3, (double[]){-35, -35.1, -34.9}, 3);
+	ok(fabs(v.effect - .125) < 1e-9 && v.lo > 0, "a negative level that rises: %g", v.effect);
 	v = ask(one, 1, same, 3);
 	ok(v.verdict == VERDICT_MORE && v.more_boots == 1, "one boot: one more");
 	v = ask(NULL, 0, NULL, 0);
@@ -229,6 +252,7 @@ int main(void)
 	against_scipy();
 	error_rates();
 	properties();
+	unshown();
 	degenerate();
 	return tap_done();
 }
