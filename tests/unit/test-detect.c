@@ -236,6 +236,53 @@ static void same_twice_and_scaled(void)
 	detect_result_release(&b);
 }
 
+/* ---- noise that is not independent ---- */
+
+struct noise { double ar, gap, to, from; int lattice; double mode, last; };
+
+static double next_noise(struct noise *s)
+{
+	double x;
+
+	s->last = s->ar * s->last + sqrt(1 - s->ar * s->ar) * normal();
+	if (uniform() < (s->mode > 0 ? s->from : s->to))
+		s->mode = s->mode > 0 ? 0 : s->gap;
+	x = s->last + s->mode;
+	return s->lattice ? floor(x / s->lattice + .5) * s->lattice : x;
+}
+
+/* Flat series: change points per 1,000 values. */
+static void flat(void)
+{
+	static const struct { const char *what; struct noise noise; double at_most; } kinds[] = {
+		{"autocorrelation .3", {.ar = .3}, .1}, {"autocorrelation .6", {.ar = .6}, .3}, {"autocorrelation .85", {.ar = .85}, .9},
+		{"a mode that lasts for 4 commits of 12", {.gap = 7, .to = .12, .from = .25}, 1.6},
+		{"a mode, correlated", {.gap = 4, .to = .3, .from = .3, .ar = .5}, .2},
+		{"two modes, 60 to 40", {.gap = 8, .to = .4, .from = .6}, .1},
+		{"few distinct values", {.ar = .3, .lattice = 2}, .1},
+	};
+	enum { N = 500, SERIES = 60 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		size_t points = 0;
+
+		state = 60 + k;
+		for (int t = 0; t < SERIES; t++) {
+			struct noise s = kinds[k].noise;
+			double v[N];
+			struct detect_result r;
+
+			for (int i = 0; i < N; i++)
+				v[i] = 1000 + 20 * next_noise(&s);
+			r = run(v, NULL, N);
+			points += r.n;
+			detect_result_release(&r);
+		}
+		ok(1e3 * (double)points / (N * SERIES) <= kinds[k].at_most, "flat, %s: %.2f change points per 1,000 values", kinds[k].what,
+		   1e3 * (double)points / (N * SERIES));
+	}
+}
+
 /* ---- annotated series of SAP HANA (tests/fixtures/sap-small-2021, CC BY 4.0) ---- */
 
 static size_t read_series(const char *name, double *v, int64_t *index, size_t max)
@@ -305,6 +352,7 @@ int main(void)
 	at_the_end();
 	rates();
 	same_twice_and_scaled();
+	flat();
 	annotated();
 	return tap_done();
 }
