@@ -159,18 +159,24 @@ void cpu_use_line(struct cpu_use *u, bool after, char *line)
 	}
 }
 
+/* Was there twice and counted on. An idle time that fell is that of a CPU that was off line in between. */
+static bool counted_on(const struct cpu_use *u, int cpu)
+{
+	const struct cpu_times *a = &u->before[cpu], *b = &u->after[cpu];
+
+	return a->has && b->has && b->total > a->total && b->idle >= a->idle - 1 && b->idle - a->idle <= b->total - a->total + 1;
+}
+
 double cpu_busy(const struct cpu_use *u, int cpu, double *ret_softirq)
 {
 	double total;
 
 	*ret_softirq = NAN;
-	if (cpu < 0 || cpu >= CHECK_MAX_CPUS || !u->before[cpu].has || !u->after[cpu].has)
+	if (cpu < 0 || cpu >= CHECK_MAX_CPUS || !counted_on(u, cpu))
 		return NAN;
 	total = u->after[cpu].total - u->before[cpu].total;
-	if (!(total > 0))
-		return NAN;
 	*ret_softirq = (u->after[cpu].softirq - u->before[cpu].softirq) / total;
-	return 1 - (u->after[cpu].idle - u->before[cpu].idle) / total;
+	return 1 - MAX(u->after[cpu].idle - u->before[cpu].idle, 0) / total;
 }
 
 /* What is odd about a CPU; false: nothing. */
@@ -193,7 +199,7 @@ void check_interference(struct parse_ctx *c, const struct cpu_use *u, const bool
 	bool odd = false;
 
 	for (int i = 0; i < CHECK_MAX_CPUS; i++) {
-		if (!u->before[i].has || !u->after[i].has)
+		if (!counted_on(u, i))
 			continue;
 		total += u->after[i].total - u->before[i].total;
 		steal += u->after[i].steal - u->before[i].steal;

@@ -176,6 +176,31 @@ static void test_mpstat(void)
 	is_int(p.r, -EBADMSG, "one sample says nothing");
 }
 
+/* A CPU that was off line: the kernel's own sum then has another CPU's past in it. */
+static void test_mpstat_hotplug(void)
+{
+	static const char came[] = "uptime: 100.0\ncpu  100 0 0 900 0 0 0 0 0 0\ncpu0 100 0 0 900 0 0 0 0 0 0\n"
+				   "uptime: 101.0\ncpu  150 0 0 90000950 0 0 0 0 0 0\ncpu0 150 0 0 950 0 0 0 0 0 0\ncpu1 0 0 0 90000000 0 0 0 0 0 0\n"
+				   "uptime: 102.0\ncpu  250 0 0 90001050 0 0 0 0 0 0\ncpu0 200 0 0 1000 0 0 0 0 0 0\ncpu1 50 0 0 90000050 0 0 0 0 0 0\n";
+	/* CPU 1 went and came back between two samples: its idle time jumps */
+	static const char jumped[] = "uptime: 100.0\ncpu  0 0 0 0 0 0 0 0 0 0\ncpu0 0 0 0 500 0 0 0 0 0 0\ncpu1 0 0 0 700000 0 0 0 0 0 0\n"
+				     "uptime: 101.0\ncpu  90 0 0 10 0 0 0 0 0 0\ncpu0 75 0 0 525 0 0 0 0 0 0\ncpu1 10 0 0 300 0 0 0 0 0 0\n"
+				     "uptime: 102.0\ncpu  90 0 0 900010 0 0 0 0 0 0\ncpu0 150 0 0 550 0 0 0 0 0 0\ncpu1 20 0 0 900300 0 0 0 0 0 0\n";
+	static const struct { const char *text; double all; const char *says; } cases[] = {
+		{came, 50, "1 of 2 intervals"}, {jumped, 75, "2 of 2 intervals"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct check_set checks = {0};
+		PARSED p = {0};
+
+		parse_checked(&p, "mpstat", cases[i].text, &checks);
+		is_near(value(&p, "mpstat.cpu.all.usr%"), cases[i].all, 1e-9, "all CPUs that were there all the time");
+		ok(strstr(said(&checks), cases[i].says) != NULL, "says: %s", said(&checks));
+		check_set_release(&checks);
+	}
+}
+
 static void test_vmstat_meminfo(void)
 {
 	PARSED p = {0}, m = {0};
@@ -319,6 +344,7 @@ int main(void)
 	test_hotplug();
 	test_hotplug_files();
 	test_mpstat();
+	test_mpstat_hotplug();
 	test_vmstat_meminfo();
 	test_sched_debug();
 	test_turbostat();

@@ -124,6 +124,16 @@ static void read_softirqs(struct snapshot *s)
 	fclose(f);
 }
 
+/* The CPU that comes as number row, as /proc/stat has them. */
+static unsigned online(const struct snapshot *s, unsigned row)
+{
+	unsigned c = 0;
+
+	while (c < MAX_CPUS && (!s->cpu[c].seen || row--))
+		c++;
+	return c;
+}
+
 /* A line for each CPU, hexadecimal: processed, dropped, time_squeeze, 6 columns, received_rps, flow_limit, backlog, cpu. The
  * CPU's number is there since 5.10; before, lines are those of the online CPUs in turn. */
 static void read_softnet(struct snapshot *s)
@@ -139,7 +149,7 @@ static void read_softnet(struct snapshot *s)
 		int n = sscanf(line, "%x %x %x %x %x %x %x %x %x %x %x %x %x", &v[0], &v[1], &v[2], &v[3], &v[4], &v[5], &v[6],
 			       &v[7], &v[8], &v[9], &v[10], &v[11], &v[12]);
 
-		cpu = n >= 13 ? v[12] : row;
+		cpu = n >= 13 ? v[12] : online(s, row);
 		if (n < 10 || cpu >= MAX_CPUS)
 			continue;
 		s->cpu[cpu].processed = v[0];
@@ -184,9 +194,9 @@ static void take(struct snapshot *s, long workers)
 		s->bytes[i] = atomic_load(&worker[i].bytes);
 	}
 	read_snmp(s);
+	read_stat(s);
 	read_softnet(s);
 	read_softirqs(s);
-	read_stat(s);
 }
 
 static void print(long workers)
@@ -210,8 +220,9 @@ static void print(long workers)
 			continue;
 		for (size_t i = 0; i < N_TIMES; i++) /* iowait can fall a little */
 			printf("cpu%u.%s=%llu\n", c, name[i], b->time[i] >= a->time[i] ? b->time[i] - a->time[i] : 0);
-		printf("cpu%u.net_rx=%llu\ncpu%u.net_tx=%llu\n", c, b->net_rx - a->net_rx, c, b->net_tx - a->net_tx);
 		/* 32 bit counters wrap */
+		printf("cpu%u.net_rx=%u\ncpu%u.net_tx=%u\n", c, (uint32_t)(b->net_rx - a->net_rx), c,
+		       (uint32_t)(b->net_tx - a->net_tx));
 		printf("cpu%u.processed=%u\ncpu%u.backlog_dropped=%u\ncpu%u.squeezed=%u\ncpu%u.rps=%u\n", c,
 		       (uint32_t)(b->processed - a->processed), c, (uint32_t)(b->dropped - a->dropped), c,
 		       (uint32_t)(b->squeezed - a->squeezed), c, (uint32_t)(b->rps - a->rps));
