@@ -344,14 +344,45 @@ static uint32_t best_class(const struct search *s)
 	return best;
 }
 
+/* The class's candidates into s->set; true when a commit would split it that can be measured, for all that is known. */
+static bool class_members(struct search *s, uint32_t k, uint32_t *ret_n)
+{
+	_cleanup_free_ double *value = xcalloc(s->dag->n, sizeof(*value)), *chance = build_chance(s);
+	uint32_t n = 0;
+
+	free(s->set);
+	s->set = xmalloc(s->dag->n * sizeof(*s->set));
+	for (uint32_t x = 0; x < s->dag->n; x++)
+		if (s->cl.of[x] == k) {
+			s->set[n++] = x;
+			value[x] = s->weight[x] / s->cl.weight[k];
+		}
+	*ret_n = n;
+	ancestor_mass(s, value, s->mass);
+	for (uint32_t x = 1; x < s->dag->n; x++)
+		if (worth_trying(s, chance, x) && s->mass[x] > 1e-6 && s->mass[x] < 1 - 1e-6)
+			return true;
+	return false;
+}
+
+/* The lonely site of an answer that could be given; on the way there it is cheaper to find a wrong turn at its end. */
+static uint32_t lonely_answer(struct search *s)
+{
+	uint32_t best = best_class(s), n;
+
+	if (!s->cl.n || s->cl.post[best] < s->c.confidence || class_members(s, best, &n))
+		return UINT32_MAX;
+	return lonely_site(s, best);
+}
+
 /* Stay on what is built until a build pays: the gain of a new place is spread over the boots it will take to settle it. */
 static uint32_t next_site(struct search *s)
 {
 	double r = snr(s), boots, stay, move;
-	uint32_t best = best_class(s), lonely = lonely_site(s, best);
+	uint32_t lonely = lonely_answer(s);
 	struct choice built, fresh;
 
-	if (s->cl.n && s->cl.post[best] >= s->c.confidence && lonely != UINT32_MAX)
+	if (lonely != UINT32_MAX)
 		return lonely;
 	best_splits(s, &built, &fresh);
 	if (built.node == UINT32_MAX || fresh.node == UINT32_MAX)
@@ -420,27 +451,6 @@ static void report_effect(const struct search *s, struct search_step *st)
 	st->effect_lo = relative(s, s->est.delta - half);
 	st->effect_hi = relative(s, s->est.delta + half);
 	st->excluded = relative(s, fabs(s->est.delta) + q * s->est.delta_sd);
-}
-
-/* The class's candidates into s->set; true when a commit would split it that can be measured, for all that is known. */
-static bool class_members(struct search *s, uint32_t k, uint32_t *ret_n)
-{
-	_cleanup_free_ double *value = xcalloc(s->dag->n, sizeof(*value)), *chance = build_chance(s);
-	uint32_t n = 0;
-
-	free(s->set);
-	s->set = xmalloc(s->dag->n * sizeof(*s->set));
-	for (uint32_t x = 0; x < s->dag->n; x++)
-		if (s->cl.of[x] == k) {
-			s->set[n++] = x;
-			value[x] = s->weight[x] / s->cl.weight[k];
-		}
-	*ret_n = n;
-	ancestor_mass(s, value, s->mass);
-	for (uint32_t x = 1; x < s->dag->n; x++)
-		if (worth_trying(s, chance, x) && s->mass[x] > 1e-6 && s->mass[x] < 1 - 1e-6)
-			return true;
-	return false;
 }
 
 static void expect_boots(const struct search *s, struct search_step *st)

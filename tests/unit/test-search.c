@@ -513,7 +513,7 @@ static void huge(void)
 static void simulated(void)
 {
 	const struct { const char *what; struct simulate_config c; double runs, exact; } cases[] = {
-		{"snr 5, levels unknown, outliers", {.n = 256, .snr = 5, .outliers = 0.05, .trials = 40}, 32, 0.95},
+		{"snr 5, levels unknown, outliers", {.n = 256, .snr = 5, .outliers = 0.05, .trials = 40}, 24, 0.95},
 		{"snr 3, levels unknown", {.n = 64, .snr = 3, .trials = 30}, 60, 0.95},
 		{"snr 2, levels known", {.n = 256, .snr = 2, .means_known = true, .trials = 100}, 25, 0.95},
 		{"merges", {.n = 128, .snr = 4, .merges = true, .trials = 30}, 40, 0.95},
