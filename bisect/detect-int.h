@@ -21,9 +21,9 @@ struct series {
 	double *work;
 };
 
-/* A change point at commit `at`; before, after: levels in sigmas; strength: their difference in standard errors. end:
- * only the last commits have the new level. */
-struct cut { size_t at; double before, after, strength; bool end; };
+/* A change point at commit `at`; before, after: levels in sigmas; strength: their difference in standard errors. brief: an
+ * excursion begins or ends here; end: only the last commits have the new level. */
+struct cut { size_t at; double before, after, strength; bool brief, end; };
 
 /* ---- detect-fpop.c ---- */
 
@@ -46,15 +46,18 @@ void detect_correlate(struct series *s, const struct cut *cut, size_t n);
 /* How much larger the variance of a mean of m commits is than that of independent ones. */
 double detect_inflation(const struct series *s, size_t m);
 
-/* ---- detect-brief.c: levels that come and go ---- */
+/* ---- detect-brief.c: levels that few commits have, and levels that come and go ---- */
 
 #define DETECT_OUT 2.5          /* spreads off the level: such a commit belongs to an excursion */
 struct run { size_t at, k; double side; };      /* k commits off their level, side +1 or -1 */
 
-/* Would such a run be news among commits from..to-1? Not if another one to that side is longer than `other`, nor if single
- * commits are off (by `off`) so often that it is to be expected there. */
-bool detect_is_news(const struct series *s, size_t from, size_t to, const struct run *r, size_t other, double level,
-		    double off);
+/* Adds both ends of each excursion that the segmentation was too dear for; cut has room for s->n. Returns the new number. */
+size_t detect_excursions(const struct series *s, size_t min_segment, struct cut *cut, size_t n);
+/* How many such runs among commits from..to-1 would be chance, from the share of single commits that are off (by `off`) to
+ * that side. INFINITY where another one is longer than `other`. */
+double detect_chance(const struct series *s, size_t from, size_t to, const struct run *r, size_t other, double level, double off);
+/* Is the segment from cut[i] to the next cut a short one between two like each other, and no news there? */
+bool detect_is_burst(const struct series *s, const struct cut *cut, size_t n, size_t i);
 /* Does the series change between the two levels of cut[i] so often that both are modes of the noise? */
 bool detect_is_mode(const struct series *s, const struct cut *cut, size_t n, size_t i);
 

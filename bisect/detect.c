@@ -6,6 +6,7 @@
 #define PENALTY 8.0             /* times ln(commits) */
 #define MIN_STRENGTH 4.5        /* least z of a point against the spread of its own two segments */
 #define END_STRENGTH 6.0        /* least z of a level that too few commits have yet */
+#define END_CHANCE .01          /* as long runs at the end by chance, from single commits that are off */
 #define SMALL .01               /* a relative change below this must be .. */
 #define SMALL_SIGMAS 3.0        /* .. that large against the noise of one commit: tiny and blurred convinces nobody */
 #define WINDOW 30               /* commits on each side that a point is judged by */
@@ -75,7 +76,7 @@ static bool is_weak(const struct series *s, const struct detect_config *c, const
 {
 	size_t before = cut[i].at - boundary(cut, n, i, s->n, -1), after = boundary(cut, n, i, s->n, 1) - cut[i].at;
 
-	return MIN(before, after) < c->min_segment ||
+	return (MIN(before, after) < c->min_segment && !cut[i].brief) ||
 	       cut[i].strength < MIN_STRENGTH || too_small(s, &cut[i], c->min_effect);
 }
 
@@ -100,12 +101,15 @@ static size_t drop_weak(const struct series *s, const struct detect_config *c, s
 /* Noise that comes and goes. */
 static size_t drop_modes(const struct series *s, struct cut *cut, size_t n)
 {
-	_cleanup_free_ bool *noise = xcalloc(n + 1, sizeof(*noise));
+	_cleanup_free_ bool *noise = xcalloc(n + 2, sizeof(*noise));
 	size_t k = 0;
 
 	measure_all(s, cut, 0, n, n);
-	for (size_t i = 0; i < n; i++)
-		noise[i] = detect_is_mode(s, cut, n, i);
+	for (size_t i = 0; i < n; i++) {
+		noise[i] |= detect_is_mode(s, cut, n, i);
+		if (detect_is_burst(s, cut, n, i))
+			noise[i] = noise[i + 1] = true;
+	}
 	for (size_t i = 0; i < n; i++)
 		if (!noise[i])
 			cut[k++] = cut[i];
@@ -144,7 +148,7 @@ static bool find_end(const struct series *s, const struct detect_config *c, size
 				cut.strength = 0;
 		}
 		if (cut.strength >= END_STRENGTH && (k > 1 || runs > 2) && cut.strength > best.strength &&
-		    !too_small(s, &cut, c->min_effect) && detect_is_news(s, from, cut.at, &r, k - 1, cut.before, DETECT_OUT))
+		    !too_small(s, &cut, c->min_effect) && detect_chance(s, from, cut.at, &r, k - 1, cut.before, DETECT_OUT) < END_CHANCE)
 			best = cut;
 	}
 	*ret = best;
@@ -160,6 +164,7 @@ static size_t find_cuts(struct series *s, const struct detect_config *c, struct 
 	for (size_t i = 1; i < n; i++)
 		cut[k++].at = start[i];
 	k = drop_chance(s, c, cut, drop_modes(s, cut, k));
+	k = drop_weak(s, c, cut, detect_excursions(s, c->min_segment, cut, k));
 	if (find_end(s, c, k ? cut[k - 1].at : 0, &cut[k])) {
 		if (k)
 			measure(s, k > 1 ? cut[k - 2].at : 0, cut[k].at, &cut[k - 1]);

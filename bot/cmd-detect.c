@@ -255,7 +255,7 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "its kernel configuration"),
 		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest (0.2; --ask: that of a comparison)"),
 		OPT_DOUBLE(0, "penalty", "P", &o.penalty, "price of a change point in units of ln(n) (8); less finds more"),
-		OPT_INT(0, "min-segment", "N", &o.min_segment, "fewest commits of a level (5); newer ones are provisional"),
+		OPT_INT(0, "min-segment", "N", &o.min_segment, "fewest commits of a level (5; half for one that stands out); newer ones are provisional"),
 		OPT_FLAG(0, "ask", &o.ask, "ask for boots or a comparison, as the daemon does by itself"),
 		OPT_FLAG(0, "mail", &o.mail, "--ask: mail what comes of it"),
 		OPT_END,

@@ -236,6 +236,108 @@ static void same_twice_and_scaled(void)
 	detect_result_release(&b);
 }
 
+/* ---- levels that few commits have ---- */
+
+/* k commits that are up by `size` sigmas, and back. */
+static size_t excursions_found(size_t n, size_t at, size_t k, double size, double outliers)
+{
+	size_t found = 0;
+
+	for (int t = 0; t < 50; t++) {
+		_cleanup_free_ double *v = xcalloc(n, sizeof(*v));
+		struct detect_result r;
+
+		for (size_t i = 0; i < n; i++) {
+			v[i] = 1000 + 4 * normal() + (i >= at && i < at + k ? 4 * size : 0);
+			v[i] += uniform() < outliers && (i < at - 1 || i > at + k) ? 30 : 0;
+		}
+		r = run(v, NULL, n);
+		found += r.n == 2 && r.v[0].index == (int64_t)at && r.v[1].index == (int64_t)(at + k) && !r.v[0].provisional &&
+			 !r.v[1].provisional && fabs(r.v[0].after - r.v[1].before) < 1e-6;
+		detect_result_release(&r);
+	}
+	return found;
+}
+
+static void excursions(void)
+{
+	static const struct { size_t n, at, k; double size, outliers; size_t least; } kinds[] = {
+		{46, 20, 6, 24, 0, 48}, {46, 20, 5, 24, 0, 48}, {46, 20, 4, 24, 0, 48}, {46, 20, 3, 24, 0, 40}, {400, 200, 6, 24, 0, 48},
+		{400, 30, 11, 10, 0, 46}, {46, 38, 5, 24, 0, 44}, {200, 50, 6, -24, .03, 44},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		size_t found;
+
+		state = 20 + i;
+		found = excursions_found(kinds[i].n, kinds[i].at, kinds[i].k, kinds[i].size, kinds[i].outliers);
+		ok(found >= kinds[i].least, "%zu commits by %g sigma and back, in %zu, %g %% outliers: both ends right in %zu of 50", kinds[i].k,
+		   kinds[i].size, kinds[i].n, 100 * kinds[i].outliers, found);
+	}
+}
+
+/* A level of a few commits before another one, and one that the series begins with. */
+static void brief_neighbours(void)
+{
+	size_t stairs = 0, first = 0;
+
+	state = 40;
+	for (int t = 0; t < 50; t++) {
+		double v[80], w[80];
+		struct detect_result r;
+
+		for (int i = 0; i < 80; i++) {
+			v[i] = 1000 + 4 * normal() + (i >= 40 ? i < 44 ? 100 : 40 : 0);
+			w[i] = 1000 + 4 * normal() + (i < 4 ? 100 : 0);
+		}
+		r = run(v, NULL, 80);
+		stairs += r.n == 2 && r.v[0].index == 40 && r.v[1].index == 44;
+		detect_result_release(&r);
+		r = run(w, NULL, 80);
+		first += r.n == 1 && r.v[0].index == 4;
+		detect_result_release(&r);
+	}
+	ok(stairs >= 46, "up for four commits, then half down: both in %zu of 50", stairs);
+	ok(first >= 46, "another level of the first four commits only: %zu of 50", first);
+}
+
+enum burst { SCATTERED, TWICE, PAIR, FREQUENT };
+
+static void add_burst(double *v, size_t n, enum burst kind)
+{
+	size_t at = 10 + (size_t)(uniform() * (double)(n / 2 - 30)), k = kind == PAIR ? 2 : kind == FREQUENT ? 0 : 6;
+
+	for (int times = kind == TWICE ? 2 : 1; times-- > 0; at += n / 2)
+		for (size_t i = at; i < at + k; i++)
+			v[i] += kind == SCATTERED ? 20 + 200 * uniform() : 100;
+	for (size_t i = 0; kind == FREQUENT && i < n; i++)
+		v[i] += uniform() < .33 ? 100 : 0;
+}
+
+static void bursts(void)
+{
+	static const char *what[] = {"a burst of six scattered outliers", "six commits up, twice in one history", "two commits up",
+				     "each third commit up"};
+
+	for (enum burst kind = SCATTERED; kind <= FREQUENT; kind++) {
+		size_t points = 0;
+
+		state = 50 + kind;
+		for (int t = 0; t < 100; t++) {
+			double v[160];
+			struct detect_result r;
+
+			for (size_t i = 0; i < 160; i++)
+				v[i] = 1000 + 4 * normal();
+			add_burst(v, 160, kind);
+			r = run(v, NULL, 160);
+			points += r.n;
+			detect_result_release(&r);
+		}
+		ok(points <= 4, "%s: no change points (%zu in 100 series)", what[kind], points);
+	}
+}
+
 /* ---- noise that is not independent ---- */
 
 struct noise { double ar, gap, to, from; int lattice; double mode, last; };
@@ -352,6 +454,9 @@ int main(void)
 	at_the_end();
 	rates();
 	same_twice_and_scaled();
+	excursions();
+	brief_neighbours();
+	bursts();
 	flat();
 	annotated();
 	return tap_done();
