@@ -133,6 +133,15 @@ static void test_cpus(void)
 	is_near(soft, 0.7, 1e-12, "70 %% of it in softirqs");
 	is_near(cpu_busy(&u, 1, &soft), 0.1, 1e-12, "CPU 1 was stolen from");
 	ok(isnan(cpu_busy(&u, 2, &soft)) && isnan(cpu_busy(&u, -1, &soft)) && isnan(cpu_busy(&u, 1 << 20, &soft)), "no such CPUs");
+	/* CPU 3 was off line in between: its idle time fell, or jumped */
+	for (int jump = 0; jump < 2; jump++) {
+		_cleanup_free_ char *a = xstrdup("cpu3 10 0 0 9000 0 0 0 0 0 0"),
+				    *b = xstrdup(jump ? "cpu3 20 0 0 90 0 0 0 0 0 0" : "cpu3 9920 0 0 90 0 0 0 0 0 0");
+
+		cpu_use_line(&u, false, a);
+		cpu_use_line(&u, true, b);
+		ok(isnan(cpu_busy(&u, 3, &soft)), "a CPU whose idle time fell has no load");
+	}
 	check_interference(&ctx, &u, NULL);
 	is_str(verdict("interference"), "fail", "100 of 2000 ticks stolen: %s", evidence("interference"));
 	FRESH;

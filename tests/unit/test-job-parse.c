@@ -173,6 +173,32 @@ static void test_vmstat(void)
 	is_near(value(&p, "vmstat.io.bo"), 6, 1e-9, "io.bo");
 }
 
+/* A cell that is no value is no zero: rates and sums are those of the other intervals. */
+static void test_perf_cells(void)
+{
+	static const char *const cells[] = {"nan", "-nan", "inf", "", "<not counted>", "<not supported>"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cells); i++) {
+		_cleanup_free_ char *text = xasprintf("     1.0,1000,,page-faults,1000,100.00,,\n     1.0,,,,,,80.5,a ratio\n"
+						      "     2.0,%s,,page-faults,0,%s,,\n     3.0,3000,,page-faults,1000,100.00,,\n",
+						      cells[i], i == 1 ? "-nan" : "0.00");
+		struct check_set checks = {0};
+		const struct check *k;
+		PARSED p;
+
+		parse(&p, monitor_find("perf-stat"), SOCKFD, "perf-stat-csv-I.txt", 0, 0);
+		metric_set_release(&p.m);
+		p.c.checks = &checks;
+		p.r = monitor_find("perf-stat")->parse(&p.c, text, strlen(text));
+		k = check_set_get(&checks, "figures");
+		is_int(p.r, 0, "a cell '%s'", cells[i]);
+		is_near(value(&p, "perf-stat.total.page-faults"), 4000, 0, "the sum of the others");
+		is_near(value(&p, "perf-stat.ps.page-faults"), 2000, 1e-9, "and their rate");
+		ok(cells[i][0] == '<' ? !k : k && strstr(k->evidence, "page-faults"), "said: %s", k ? k->evidence : "nothing");
+		check_set_release(&checks);
+	}
+}
+
 static void test_perf_stat(void)
 {
 	const struct program_ops *ops = monitor_find("perf-stat");
@@ -198,6 +224,7 @@ static void test_perf_stat(void)
 	is_near(value(&hw, "perf-stat.total.instructions"), 6000, 1e-9, "total.instructions");
 	ok(!metric_set_get(&hw.m, "perf-stat.i.node-loads"), "counted a twentieth of the time is not counted");
 	ok(!metric_set_get(&hw.m, "perf-stat.i.node-load-miss-rate%"), "no ratio from a missing count");
+	test_perf_cells();
 	parse(&bad, ops, SOCKFD, "perf-stat-bad.txt", 0, 0);
 	is_str(bad.r ? bad.c.verdict : "", "incomplete", "an error of perf: %s", bad.c.cause ? bad.c.cause : "");
 	parse(&none, ops, SOCKFD, "perf-stat-notcounted.txt", 0, 0);

@@ -13,7 +13,7 @@
  * last interval included. Only the mean i leaves out an interval much shorter than the others, since a rate over some
  * milliseconds would weigh as much as one over a second.
  *
- * <not supported> and <not counted> are no values; so is what ran less than a tenth of the time (multiplexed).
+ * <not supported>, <not counted>, nan and nothing are no values; so is what ran less than a tenth of the time (multiplexed).
  */
 #include "jobs/check.h"
 #include "jobs/program.h"
@@ -29,6 +29,7 @@ struct perf {
 	double running[MAX_EVENTS], asked[MAX_EVENTS];  /* per cent, summed; intervals in which it was asked for */
 	struct perf_interval *iv;
 	size_t n, cap;
+	char absent[120];       /* a cell that was no value, "" */
 };
 
 /* What is wanted from a / (b + c) * scale. */
@@ -104,14 +105,19 @@ static bool read_line(struct perf *p, char *line)
 
 	if (fields(line + strspn(line, " "), f, ARRAY_SIZE(f)) < 6 || !number(f[0], &end))
 		return false;
+	if (!*f[1] && !*f[3]) /* one more ratio of the event above */
+		return true;
 	iv = interval_at(p, end);
 	e = event_index(p, f[3], true);
 	if (!iv || e < 0)
 		return false;
 	iv->rows++;
 	p->asked[e] += strcmp(f[1], "<not supported>") != 0;
-	if (!strcmp(f[1], "<not supported>") || !strcmp(f[1], "<not counted>"))
+	if (no_value(f[1]) || no_value(f[5])) {
+		if (f[1][0] != '<')
+			snprintf(p->absent, sizeof(p->absent), "%s of %s", *f[1] ? f[1] : "nothing", f[3]);
 		return true;
+	}
 	if (!number(f[1], &value) || !number(f[5], &running))
 		return false;
 	p->running[e] += running;
@@ -217,6 +223,8 @@ static void check(struct parse_ctx *c, const struct perf *p)
 		if (p->asked[e] > 0)
 			counter_seen(&u, p->event[e], p->running[e] > 0 ? MIN(p->running[e] / p->asked[e] / 100, 1) : NAN);
 	check_counters(c, &u, 0);
+	if (*p->absent)
+		check_say(c, "figures", CHECK_UNKNOWN, "perf stat: left out, since it is no value: %s", p->absent);
 }
 
 static int parse(struct parse_ctx *c, const char *text, size_t len)
