@@ -147,6 +147,7 @@ static void flattened(const struct search *s, const double *time, double slope, 
 
 	*ret = *s;
 	ret->noise = (struct noise){0};
+	ret->flat = true;
 	ret->site = xcalloc(s->n_sites, sizeof(*ret->site));
 	for (size_t i = 0; i < s->n_sites; at += s->site[i++].n) {
 		ret->site[i] = (struct site){.node = s->site[i].node, .n = s->site[i].n};
@@ -165,8 +166,7 @@ static void flattened_release(struct search *s)
 	free(s->site);
 }
 
-/* e is the mean of e and more, the latter with probability p. */
-static void merge_estimate(struct estimate *e, const struct estimate *more, double p)
+void estimate_merge(struct estimate *e, const struct estimate *more, double p)
 {
 	double d = e->delta + p * (more->delta - e->delta);
 	double d2 = (1 - p) * (e->delta * e->delta + e->delta_sd * e->delta_sd) +
@@ -198,7 +198,7 @@ void drift_average(struct search *s, struct likelihood *l)
 			double more = one.of_class[k] + node[j].log_weight;
 
 			l->of_class[k] = log_add(l->of_class[k], more);
-			merge_estimate(&l->est[k], &e[k], exp(more - l->of_class[k]));
+			estimate_merge(&l->est[k], &e[k], exp(more - l->of_class[k]));
 		}
 		flattened_release(&flat);
 	}

@@ -2,8 +2,8 @@
 /*
  * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
  * told apart, how much probability lies among a commit's ancestors), search-builds.c (which will build), search-noise.c
- * (how boots scatter), search-model.c (likelihood of the classes), search-drift.c (the same, should the machine drift),
- * search-binary.c (of boots that fail).
+ * (how boots scatter), search-model.c (likelihood of the classes), search-forks.c (commits that do not descend from good),
+ * search-drift.c (the same, should the machine drift), search-binary.c (of boots that fail).
  *
  * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
  * whole state of the inference, so its cost does not grow with the number of commits.
@@ -57,18 +57,43 @@ struct chains {                 /* runs of commits with one parent and one child
 	uint32_t *of;           /* per node */
 };
 
+struct pasts {                  /* which commits share a level of their own */
+	uint32_t n;
+	uint32_t *of;           /* per node; 0: all that good has */
+	uint32_t *reference;    /* per past: the node outside of the range that has it, too, or UINT32_MAX */
+};
+
+struct shift_split { uint64_t *bad; double *own; };
+struct shift {                  /* what was measured of one past */
+	uint32_t past;
+	size_t n, *site;
+	double *own;            /* per row of the grids: log density at a level of their own */
+	double *good, *bad;     /* per cell: at that level or the label's, own mixed in */
+	struct shift_split *split; size_t n_splits, cap_splits; /* own where the sites of these bits are bad, the rest good */
+};
+struct shifts { struct shift *shift; size_t n; double log_own, log_not; };
+
+struct fork_levels {            /* of the n pasts that were measured: expected level of good and bad commits, [past][class] */
+	size_t n;
+	uint32_t *past;
+	double (*level)[2];
+};
+
 struct estimate { double good, bad, sigma, delta, delta_sd; };  /* posterior means, in units of 2^exponent */
 
 struct search {
 	struct search_config c;
 	const struct dag *dag;
 	double *weight;         /* per node prior, sums to 1 over the candidates */
-	bool *in_range, *skipped, *built;
+	bool *in_range, *skipped, *built, *outside;
 	uint8_t *dropped;
 	struct site *site;      /* ascending by node */
 	size_t n_sites, cap_sites;
 	struct classes cl;
 	struct chains ch;
+	struct pasts past;
+	struct fork_levels forks;
+	bool flat;                      /* a copy without drift */
 	bool classes_valid, model_valid;
 	size_t n_obs;
 	int exponent;           /* of the largest value: the model works with numbers around 1 */
@@ -85,6 +110,20 @@ struct search {
 struct site *search_site(const struct search *s, uint32_t node);        /* NULL: not measured */
 void classes_refine(struct search *s);
 void classes_release(struct classes *cl);
+/* Of every node, from outside[] and the graph. */
+void pasts_find(struct search *s);
+void pasts_release(struct pasts *p);
+static inline uint32_t site_past(const struct search *s, size_t i) { return s->past.of[s->site[i].node]; }
+/* For the sites and grids as they are; own, good and bad are filled. */
+void shifts_find(const struct search *s, struct shifts *ret);
+void shifts_release(struct shifts *h);
+/* Per row: own density where pattern says which sites are bad, as shift.own; kept in t. */
+const double *shift_split(const struct search *s, struct shift *t, const uint64_t *pattern);
+/* Standard deviation of the step on another level than good's. */
+double shift_spread(const struct search *s);
+void fork_levels_release(struct fork_levels *l);
+/* Per cell of a table's grid, own mixed in; new. */
+double *shift_mixed(const struct search *s, const struct shift *t, int table);
 void chains_find(struct search *s);
 void chains_release(struct chains *ch);
 /* mass[x] = sum of value[c] over the ancestors c of x, x included. O(n) memory, exact with any merges. */
@@ -98,6 +137,10 @@ double noise_location(const double *y, size_t n, double sigma);
 /* Levels around center for n0 values at least and n at most. */
 void grid_levels(struct grid *g, double center, size_t n0, size_t n);
 void grid_loglik(const struct grid *g, const double *y, size_t n, double *ll);
+/* Log of the integral of exp(ll) over the levels of one row. */
+double grid_integral(const struct grid *g, size_t r, const double *ll);
+/* e becomes the mean of both, more with probability p. */
+void estimate_merge(struct estimate *e, const struct estimate *more, double p);
 
 /* What the data say: log likelihood of every class and of "no effect", the effect under each class. */
 struct likelihood { double *of_class, none, all_bad; struct estimate *est; };

@@ -16,6 +16,9 @@
  * A commit that lies clearly between the two levels (a second step, a lucky code layout) fits neither label. It may then
  * have a level of its own, which speaks for the nearer label: so of two steps the larger is found first, of two equal ones
  * the earlier, and never a commit between them.
+ *
+ * Commits that do not descend from good: search-forks.c. Where all that is measured of a past has one label under a class,
+ * that label's level and the own one are mixed cell by cell; where both labels occur the two are summed one after the other.
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
@@ -25,6 +28,7 @@
 #define NEGLIGIBLE_ROW (-16.0)
 #define OWN_LEVEL_ODDS 0.02      /* prior of a level of its own */
 #define OWN_LEVEL_SLOPE 2.0      /* nats for a label per standard error that the level is on its side of the turn */
+#define MAX_SPLITS 3             /* pasts with both labels whose levels are summed both ways; of more the own level is taken */
 #define OWN_LEVEL_TURN 0.45      /* where: a little below the middle, so that equal steps do not tie */
 
 struct row_sum { double log_sum, mean, var; };
@@ -73,6 +77,14 @@ static void integrate_row(const struct grid *g, size_t r, const double *ll, stru
 	ret->var = MAX(m2, 0.0) * g->row[r].step * g->row[r].step;
 }
 
+double grid_integral(const struct grid *g, size_t r, const double *ll)
+{
+	struct row_sum sum;
+
+	integrate_row(g, r, ll, &sum);
+	return sum.log_sum;
+}
+
 double log_add(double a, double b)
 {
 	double hi = MAX(a, b), lo = MIN(a, b);
@@ -89,6 +101,7 @@ struct model {
 	double *sum_good, *sum_bad;     /* scratch */
 	struct pair_sum *rows;
 	bool *skip;                     /* rows that do not matter */
+	struct shifts shifts;
 };
 
 static void model_release(struct model *m)
@@ -102,6 +115,7 @@ static void model_release(struct model *m)
 	free(m->sum_bad);
 	free(m->rows);
 	free(m->skip);
+	shifts_release(&m->shifts);
 }
 
 /* Lets a site between the levels have its own: both labels get that alternative. */
@@ -158,9 +172,10 @@ static void model_prepare(struct search *s, struct model *m)
 	for (size_t i = 0; i < s->n_sites; i++) {
 		m->good[i] = s->site[i].ll[TABLE_GOOD];
 		m->bad[i] = s->site[i].ll[TABLE_BAD];
-		if (!s->c.means_known)
+		if (!s->c.means_known && !site_past(s, i))
 			own_level(s, m, i);
 	}
+	shifts_find(s, &m->shifts);
 }
 
 static bool site_is_bad(const struct search *s, uint32_t k, size_t i)
@@ -203,27 +218,41 @@ static void integrate_pair(const struct search *s, size_t r, struct model *m, st
 	ret->delta2 = sd2 / sum;
 }
 
-/* Likelihood of "the sites with a set bit are bad", and the effect under it. */
-static double class_loglik(const struct search *s, struct model *m, uint32_t k, struct estimate *ret)
+static void add_cells(const struct grid *g, const bool *skip, const double *from, double *to)
+{
+	for (size_t r = 0; r < g->n_rows; r++)
+		for (size_t j = r * g->n_levels; j < (r + 1) * g->n_levels && !skip[r]; j++)
+			to[j] += from[j];
+}
+
+static void add_site(const struct search *s, struct model *m, uint32_t k, size_t i)
+{
+	bool bad = site_is_bad(s, k, i);
+
+	add_cells(&s->noise.good, m->skip, bad ? m->bad[i] : m->good[i], bad ? m->sum_bad : m->sum_good);
+}
+
+static size_t bad_sites(const struct search *s, uint32_t k, const struct shift *t)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < t->n; i++)
+		n += site_is_bad(s, k, t->site[i]);
+	return n;
+}
+
+/* Both levels of what was summed are integrated out; row[r] (may be NULL) is added to each row. */
+static double sum_rows(const struct search *s, struct model *m, const double *row, struct estimate *ret)
 {
 	const struct grid *g = &s->noise.good;
 	double total = -INFINITY, w = 0, d2 = 0;
 	struct estimate e = {0};
 
-	memset(m->sum_good, 0, m->cells * sizeof(double));
-	memset(m->sum_bad, 0, m->cells * sizeof(double));
-	for (size_t i = 0; i < s->n_sites; i++) {
-		const double *from = site_is_bad(s, k, i) ? m->bad[i] : m->good[i];
-		double *to = site_is_bad(s, k, i) ? m->sum_bad : m->sum_good;
-
-		for (size_t r = 0; r < g->n_rows; r++)
-			for (size_t j = r * g->n_levels; j < (r + 1) * g->n_levels && !m->skip[r]; j++)
-				to[j] += from[j];
-	}
 	for (size_t r = 0; r < g->n_rows; r++) {
 		m->rows[r].log_sum = -INFINITY;
 		if (!m->skip[r])
 			integrate_pair(s, r, m, &m->rows[r]);
+		m->rows[r].log_sum += row ? row[r] : 0;
 		total = log_add(total, m->rows[r].log_sum);
 	}
 	for (size_t r = 0; r < g->n_rows; r++) {
@@ -240,6 +269,94 @@ static double class_loglik(const struct search *s, struct model *m, uint32_t k, 
 	return total;
 }
 
+/* The same with every past of split[n] at good's level or at its own: own is a set of bits. */
+static double sum_split(const struct search *s, struct model *m, uint32_t k, struct shift *const *split, size_t n, size_t own,
+			struct estimate *ret)
+{
+	const struct shifts *h = &m->shifts;
+	size_t rows = s->noise.good.n_rows;
+	_cleanup_free_ double *row = xcalloc(rows, sizeof(*row));
+
+	for (size_t f = 0; f < n; f++) {
+		bool alone = f >= MAX_SPLITS || own >> f & 1;
+		const double *level = alone ? shift_split(s, split[f], s->cl.pattern + (size_t)k * s->cl.words) : NULL;
+
+		for (size_t r = 0; r < rows; r++)
+			row[r] += alone ? level[r] + h->log_own : h->log_not;
+		for (size_t i = 0; i < split[f]->n && !alone; i++)
+			add_site(s, m, k, split[f]->site[i]);
+	}
+	return sum_rows(s, m, row, ret);
+}
+
+static double split_loglik(const struct search *s, struct model *m, uint32_t k, struct shift *const *split, size_t n,
+			   struct estimate *ret)
+{
+	size_t bytes = m->cells * sizeof(double), rows = s->noise.good.n_rows;
+	_cleanup_free_ double *good = xmalloc(bytes), *bad = xmalloc(bytes), *row = xcalloc(rows, sizeof(*row));
+	double total = -INFINITY;
+
+	memcpy(good, m->sum_good, bytes);
+	memcpy(bad, m->sum_bad, bytes);
+	for (size_t r = 0; r < rows; r++)
+		row[r] = -INFINITY;
+	for (size_t own = 0; own < (size_t)1 << MIN(n, (size_t)MAX_SPLITS); own++) {
+		struct estimate e;
+		double one;
+
+		memcpy(m->sum_good, good, bytes);
+		memcpy(m->sum_bad, bad, bytes);
+		one = sum_split(s, m, k, split, n, own, &e);
+		total = log_add(total, one);
+		if (!own)
+			*ret = e;
+		else if (isfinite(total))
+			estimate_merge(ret, &e, exp(one - total));
+		for (size_t r = 0; r < rows; r++)
+			row[r] = log_add(row[r], m->rows[r].log_sum);
+	}
+	for (size_t r = 0; r < rows; r++)
+		m->rows[r].log_sum = row[r];
+	return total;
+}
+
+/* Likelihood of "the sites with a set bit are bad", and the effect under it. */
+static double class_loglik(const struct search *s, struct model *m, uint32_t k, struct estimate *ret)
+{
+	_cleanup_free_ struct shift **split = xcalloc(m->shifts.n + 1, sizeof(*split));
+	size_t n = 0;
+
+	memset(m->sum_good, 0, m->cells * sizeof(double));
+	memset(m->sum_bad, 0, m->cells * sizeof(double));
+	for (size_t i = 0; i < s->n_sites; i++)
+		if (!site_past(s, i))
+			add_site(s, m, k, i);
+	for (size_t f = 0; f < m->shifts.n; f++) {
+		struct shift *t = &m->shifts.shift[f];
+		size_t bad = bad_sites(s, k, t);
+
+		if (bad && bad < t->n)
+			split[n++] = t;
+		else
+			add_cells(&s->noise.good, m->skip, bad ? t->bad : t->good, bad ? m->sum_bad : m->sum_good);
+	}
+	return n ? split_loglik(s, m, k, split, n, ret) : sum_rows(s, m, NULL, ret);
+}
+
+/* Log density of a past's sites under class k at one cell. */
+static double shift_at(const struct search *s, const struct model *m, uint32_t k, struct shift *t, size_t cell)
+{
+	size_t bad = bad_sites(s, k, t);
+	double sum = 0;
+
+	if (!bad || bad == t->n)
+		return (bad ? t->bad : t->good)[cell];
+	for (size_t i = 0; i < t->n; i++)
+		sum += (site_is_bad(s, k, t->site[i]) ? m->bad : m->good)[t->site[i]][cell];
+	return log_add(sum + m->shifts.log_not, shift_split(s, t, s->cl.pattern + (size_t)k * s->cl.words)
+						[cell / s->noise.good.n_levels] + m->shifts.log_own);
+}
+
 /* The class that looks best at the middle of both grids, for every shape of noise. */
 static uint32_t likely_class(const struct search *s, const struct model *m)
 {
@@ -249,10 +366,14 @@ static uint32_t likely_class(const struct search *s, const struct model *m)
 
 	for (uint32_t k = 0; k < s->cl.n; k++)
 		for (size_t r = 0; r < g->n_rows; r++) {
+			size_t cell = r * g->n_levels + g->n_levels / 2;
 			double sum = g->row[r].log_prior;
 
 			for (size_t i = 0; i < s->n_sites; i++)
-				sum += (site_is_bad(s, k, i) ? m->bad[i] : m->good[i])[r * g->n_levels + g->n_levels / 2];
+				if (!site_past(s, i))
+					sum += (site_is_bad(s, k, i) ? m->bad : m->good)[i][cell];
+			for (size_t f = 0; f < m->shifts.n; f++)
+				sum += shift_at(s, m, k, &m->shifts.shift[f], cell);
 			if (sum > most) {
 				most = sum;
 				best = k;
@@ -282,8 +403,14 @@ static double none_loglik(const struct search *s, struct model *m, double *ret_b
 
 	*ret_bad = 0;
 	for (size_t i = 0; i < s->n_sites; i++)
-		for (size_t k = 0; k < cells; k++)
+		for (size_t k = 0; k < cells && !site_past(s, i); k++)
 			one[k] += s->site[i].ll[TABLE_ONE][k];
+	for (size_t f = 0; f < m->shifts.n; f++) {
+		_cleanup_free_ double *more = shift_mixed(s, &m->shifts.shift[f], TABLE_ONE);
+
+		for (size_t k = 0; k < cells; k++)
+			one[k] += more[k];
+	}
 	for (size_t r = 0; r < g->n_rows && !s->c.means_known; r++) {
 		integrate_row(g, r, one, &sum);
 		total = log_add(total, sum.log_sum + g->row[r].log_prior);
@@ -295,8 +422,12 @@ static double none_loglik(const struct search *s, struct model *m, double *ret_b
 		double good = g->row[r].log_prior, bad = good;
 
 		for (size_t i = 0; i < s->n_sites; i++) {
-			good += m->good[i][r];
-			bad += m->bad[i][r];
+			good += site_past(s, i) ? 0 : m->good[i][r];
+			bad += site_past(s, i) ? 0 : m->bad[i][r];
+		}
+		for (size_t f = 0; f < m->shifts.n; f++) {
+			good += m->shifts.shift[f].good[r];
+			bad += m->shifts.shift[f].bad[r];
 		}
 		all_good = log_add(all_good, good);
 		all_bad = log_add(all_bad, bad);
@@ -327,6 +458,80 @@ static void mix_estimates(struct search *s, const struct estimate *e)
 	s->est = (struct estimate){m.good / w, m.bad / w, m.sigma / w, d1 / w, sqrt(MAX(d2 / w - d1 / w * d1 / w, 0.0))};
 }
 
+/* The cell of a row that lies nearest to a level. */
+static size_t cell_at(const struct grid *g, size_t r, double level)
+{
+	double j = (level - g->row[r].center) / MAX(g->row[r].step, 1e-300) + 0.5 * (g->n_levels - 1);
+
+	return r * g->n_levels + (size_t)MAX(0.0, MIN(round(j), g->n_levels - 1.0));
+}
+
+/* Where a past's good and bad sites lie if the past has a level of its own: each by its boots and by those of the other
+ * label, a step away. */
+static void own_levels(const struct search *s, const struct shift *t, uint32_t k, double ret[2])
+{
+	double sum[2] = {0, 0}, n[2] = {0, 0}, delta = s->noise.delta, var = s->noise.sigma * s->noise.sigma, apart;
+
+	for (size_t i = 0; i < t->n; i++) {
+		const struct site *at = &s->site[t->site[i]];
+		bool bad = site_is_bad(s, k, t->site[i]);
+
+		sum[bad] += at->n * noise_location(at->y, at->n, s->noise.sigma);
+		n[bad] += at->n;
+	}
+	apart = shift_spread(s) * shift_spread(s);
+	for (int bad = 0; bad < 2; bad++) {
+		double w = n[!bad] > 0 ? 1 / (var / n[!bad] + apart) : 0, own = n[bad] / var;
+		double other = n[!bad] > 0 ? sum[!bad] / n[!bad] + (bad ? delta : -delta) : 0;
+
+		ret[bad] = (w * other + (n[bad] > 0 ? own * sum[bad] / n[bad] : 0)) / (w + own);
+	}
+}
+
+/* The same for one class, mixed by how likely its own level is: seen from the likeliest spread, row, and effect e. */
+static void fork_level(struct search *s, struct model *m, uint32_t k, struct shift *t, size_t row, const struct estimate *e,
+		       double ret[2])
+{
+	const struct noise *w = &s->noise;
+	size_t bad = bad_sites(s, k, t);
+	const double *own = !bad || bad == t->n ? t->own : shift_split(s, t, s->cl.pattern + (size_t)k * s->cl.words);
+	double as_label = m->shifts.log_not, p, level[2];
+
+	for (size_t i = 0; i < t->n; i++)
+		as_label += site_is_bad(s, k, t->site[i]) ? m->bad[t->site[i]][cell_at(&w->bad, row, e->bad)]
+							  : m->good[t->site[i]][cell_at(&w->good, row, e->good)];
+	p = 1 / (1 + exp(as_label - own[row] - m->shifts.log_own));
+	own_levels(s, t, k, level);
+	ret[0] = p * level[0] + (1 - p) * e->good;
+	ret[1] = p * level[1] + (1 - p) * e->bad;
+}
+
+/* Expected level of every past that was measured, under every class. */
+static void fork_levels_find(struct search *s, struct model *m, const struct likelihood *l)
+{
+	struct fork_levels *out = &s->forks;
+	struct estimate e;
+	uint32_t best = 0;
+	size_t row = 0;
+
+	fork_levels_release(out);
+	for (uint32_t k = 1; k < s->cl.n; k++)
+		if (l->of_class[k] + log(s->cl.weight[k]) > l->of_class[best] + log(s->cl.weight[best]))
+			best = k;
+	class_loglik(s, m, best, &e);
+	for (size_t r = 1; r < s->noise.good.n_rows; r++)
+		if (m->rows[r].log_sum > m->rows[row].log_sum)
+			row = r;
+	out->n = m->shifts.n;
+	out->past = xcalloc(out->n, sizeof(*out->past));
+	out->level = xcalloc(out->n * s->cl.n, sizeof(*out->level));
+	for (size_t f = 0; f < out->n; f++) {
+		out->past[f] = m->shifts.shift[f].past;
+		for (uint32_t k = 0; k < s->cl.n; k++)
+			fork_level(s, m, k, &m->shifts.shift[f], row, &e, out->level[f * s->cl.n + k]);
+	}
+}
+
 void model_loglik(struct search *s, struct likelihood *ret)
 {
 	_cleanup_(model_release) struct model m = {0};
@@ -336,6 +541,8 @@ void model_loglik(struct search *s, struct likelihood *ret)
 	skip_rows(s, &m);
 	for (uint32_t k = 0; k < s->cl.n; k++)
 		ret->of_class[k] = class_loglik(s, &m, k, &ret->est[k]);
+	if (m.shifts.n && s->cl.n && !s->flat)
+		fork_levels_find(s, &m, ret);
 }
 
 void model_evaluate(struct search *s)

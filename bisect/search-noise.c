@@ -271,15 +271,17 @@ static void levels_unknown(const struct search *s, struct noise *w, double sigma
 	double good = noise_location(base->y, base->n, sigma), bad = noise_location(head->y, head->n, sigma);
 	size_t n = 0;
 
-	for (size_t i = 0; i < s->n_sites; i++) {
-		memcpy(all + n, s->site[i].y, s->site[i].n * sizeof(*all));
-		n += s->site[i].n;
-	}
+	for (size_t i = 0; i < s->n_sites; i++)
+		if (!site_past(s, i)) {
+			memcpy(all + n, s->site[i].y, s->site[i].n * sizeof(*all));
+			n += s->site[i].n;
+		}
 	w->delta = bad - good;
-	grid_levels(&w->good, on_lattice(good, origin, unit[0]), base->n, n);
-	grid_levels(&w->bad, on_lattice(bad, origin, unit[1]), head->n, n);
+	grid_levels(&w->good, on_lattice(good, origin, unit[0]), base->n, s->n_obs);
+	grid_levels(&w->bad, on_lattice(bad, origin, unit[1]), head->n, s->n_obs);
 	w->bad.n_levels = w->good.n_levels = MAX(w->good.n_levels, w->bad.n_levels); /* the wider grid is only finer */
-	grid_levels(&w->one, on_lattice(noise_location(all, n, sigma), origin, MAX(unit[0], unit[1])), MIN(base->n, head->n), n);
+	grid_levels(&w->one, on_lattice(noise_location(all, n, sigma), origin, MAX(unit[0], unit[1])),
+		    MIN(base->n, head->n), s->n_obs);
 	grid_steps(&w->good);
 	grid_steps(&w->bad);
 }

@@ -6,6 +6,9 @@
 #define DRIFT_END_SHARE 0.2     /* more of them should the machine drift: only they tell how much */
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
+#define FORK_WORTH 0.7           /* of a boot of a commit that does not descend from good: its level is to be known, too */
+#define LEAST_SPLIT 0.1          /* of the doubt that is allowed: what splits less is not measured where side branches forked */
+#define TOLD_BOOTS 20            /* times 1 + (2/snr)²: a commit with more has told what it can */
 #define BUILD_BOOTS 0.7         /* a build is written off over so much of the boots that settle a bit */
 #define WORTH_A_BUILD 0.1      /* chance to build: below, the commits around all failed, and it is taken to fail as they do */
 #define FIRST_BOOTS 2           /* at each end */
@@ -41,7 +44,7 @@ static void normalise(struct search *s)
 	double sum = 0;
 
 	for (uint32_t i = 0; i < s->dag->n; i++) {
-		bool candidate = i > 0 && s->in_range[i] && !s->dropped[i];
+		bool candidate = i > 0 && s->in_range[i] && !s->dropped[i] && !s->outside[i];
 
 		s->weight[i] = !candidate ? 0 : s->c.prior ? s->c.prior[i] : 1;
 		sum += s->weight[i];
@@ -74,6 +77,7 @@ int search_new(const struct search_config *cfg, const struct dag *dag, struct se
 	s->in_range = xcalloc(dag->n, sizeof(bool));
 	s->skipped = xcalloc(dag->n, sizeof(bool));
 	s->built = xcalloc(dag->n, sizeof(bool));
+	s->outside = xcalloc(dag->n, sizeof(bool));
 	s->seen = xcalloc(dag->n, sizeof(bool));
 	s->dropped = xcalloc(dag->n, 1);
 	s->c.prior = NULL;
@@ -102,12 +106,15 @@ void search_free(struct search *s)
 	free(s->site);
 	classes_release(&s->cl);
 	chains_release(&s->ch);
+	pasts_release(&s->past);
+	fork_levels_release(&s->forks);
 	free((double *)s->c.prior);
 	free(s->weight);
 	free(s->mass);
 	free(s->in_range);
 	free(s->skipped);
 	free(s->built);
+	free(s->outside);
 	free(s->seen);
 	free(s->dropped);
 	free(s->set);
@@ -128,6 +135,20 @@ int search_drop(struct search *s, uint32_t node, enum search_drop why)
 	if (r < 0)
 		return r;
 	s->dropped[node] = why;
+	normalise(s);
+	return 0;
+}
+
+int search_outside(struct search *s, uint32_t node)
+{
+	int r = check_node(s, node);
+
+	if (r < 0)
+		return r;
+	if (!node || node == s->dag->n - 1)
+		return err_set(-EINVAL, "commit %u is an end of the range, not outside of it", node);
+	s->outside[node] = true;
+	pasts_release(&s->past);
 	normalise(s);
 	return 0;
 }
@@ -224,6 +245,8 @@ static bool ends_measured(const struct search *s)
 
 static void refresh(struct search *s)
 {
+	if (!s->past.of)
+		pasts_find(s);
 	if (!s->classes_valid)
 		classes_refine(s);
 	if (!s->model_valid && (s->c.means_known ? s->n_obs > 0 : ends_measured(s))) {
@@ -284,6 +307,51 @@ static bool worth_trying(const struct search *s, const double *chance, uint32_t 
 	return measurable(s, x) && chance[x] >= WORTH_A_BUILD;
 }
 
+/* What is measured at x speaks relative to its past's level: the fork point to boot before, or UINT32_MAX. */
+static uint32_t reference_due(const struct search *s, uint32_t x)
+{
+	uint32_t past = s->past.of[x], ref = past ? s->past.reference[past] : UINT32_MAX;
+
+	return ref == UINT32_MAX || s->skipped[ref] || boots_at(s, ref) >= FIRST_BOOTS ? UINT32_MAX : ref;
+}
+
+/*
+ * Where the level of a past is not known for sure, a label is no value. There balance[x] becomes the variance of what is
+ * expected at x over the candidates, in squared effects; of two levels an effect apart that is p (1 - p).
+ */
+static void fork_balance(struct search *s, const double *value, double *balance)
+{
+	const struct fork_levels *l = &s->forks;
+	uint32_t n = s->dag->n;
+	_cleanup_free_ double *part = xcalloc(n, sizeof(*part)), *one = xcalloc(n, sizeof(*one)), *two = xcalloc(n, sizeof(*two));
+	double some = 1 - s->none, delta2 = MAX(s->est.delta * s->est.delta, s->est.sigma * s->est.sigma);
+
+	for (uint32_t x = 0; x < n; x++)
+		balance[x] *= s->past.of[x] ? FORK_WORTH : 1;
+	for (size_t f = 0; f < l->n; f++) {
+		const double(*level)[2] = (const double(*)[2])l->level + f * s->cl.n;
+		double mean = 0, square = 0;
+
+		for (uint32_t k = 0; k < s->cl.n; k++) {
+			mean += s->cl.post[k] / some * (level[k][0] - s->est.good);
+			square += s->cl.post[k] / some * (level[k][0] - s->est.good) * (level[k][0] - s->est.good);
+		}
+		for (int power = 1; power <= 2; power++) {
+			for (uint32_t x = 0; x < n; x++) {
+				uint32_t k = s->cl.of[x];
+				double good = k == UINT32_MAX ? 0 : level[k][0] - s->est.good;
+				double bad = k == UINT32_MAX ? 0 : level[k][1] - s->est.good;
+
+				part[x] = value[x] / some * (power == 1 ? bad - good : bad * bad - good * good);
+			}
+			ancestor_mass(s, part, power == 1 ? one : two);
+		}
+		for (uint32_t x = 1; x < n; x++)
+			if (s->past.of[x] == l->past[f])
+				balance[x] = MAX(0.0, MIN(0.5, (square + two[x] - (mean + one[x]) * (mean + one[x])) / delta2));
+	}
+}
+
 struct choice { uint32_t node; double value, split, chance; };
 
 /* Best commit to measure: of the built ones by information a boot, of the others by information times the chance that
@@ -291,19 +359,27 @@ struct choice { uint32_t node; double value, split, chance; };
 static void best_splits(struct search *s, struct choice *built, struct choice *fresh)
 {
 	_cleanup_free_ double *chance = build_chance(s), *value = xcalloc(s->dag->n, sizeof(*value));
-	double some = s->c.means_known ? 1 : 1 - s->none;
+	_cleanup_free_ double *balance = xcalloc(s->dag->n, sizeof(*balance));
+	double some = s->c.means_known ? 1 : 1 - s->none, told = TOLD_BOOTS * (1 + 4 / MAX(snr(s) * snr(s), 1e-3));
+	double least = s->past.n > 1 ? LEAST_SPLIT * (1 - s->c.confidence) : 1e-9; /* below, the commit's level is known */
 
 	*built = *fresh = (struct choice){UINT32_MAX, 0, 0, 1};
 	for (uint32_t x = 0; x < s->dag->n; x++)
 		value[x] = candidate_posterior(s, x);
 	ancestor_mass(s, value, s->mass);
 	for (uint32_t x = 0; x < s->dag->n; x++) {
-		double p = some > 0 ? (s->mass[x] + s->none_bad) / some : 0, balance = MIN(p, 1 - p) * chance[x];
+		double p = some > 0 ? (s->mass[x] + s->none_bad) / some : 0;
+
+		balance[x] = MIN(p, 1 - p);
+	}
+	if (s->past.n > 1)
+		fork_balance(s, value, balance);
+	for (uint32_t x = 0; x < s->dag->n; x++) {
 		struct choice *c = s->built[x] ? built : fresh;
 
-		/* below rounding it is no split: the commit is known to be good or bad */
-		if (balance > MAX(c->value, 1e-9) && worth_trying(s, chance, x))
-			*c = (struct choice){x, balance, p, chance[x]};
+		if (balance[x] > least && balance[x] * chance[x] > c->value && worth_trying(s, chance, x) &&
+		    (!s->built[x] || boots_at(s, x) < told))
+			*c = (struct choice){x, balance[x] * chance[x], balance[x], chance[x]};
 	}
 }
 
@@ -376,7 +452,7 @@ static uint32_t lonely_answer(struct search *s)
 }
 
 /* Stay on what is built until a build pays: the gain of a new place is spread over the boots it will take to settle it. */
-static uint32_t next_site(struct search *s)
+static uint32_t next_split(struct search *s)
 {
 	double r = snr(s), boots, stay, move;
 	uint32_t lonely = lonely_answer(s);
@@ -391,6 +467,13 @@ static uint32_t next_site(struct search *s)
 	stay = split_information(built.split, r) / s->c.boot_cost;
 	move = split_information(fresh.split, r) * boots / (boots * s->c.boot_cost + s->c.build_cost / fresh.chance);
 	return stay >= move ? built.node : fresh.node;
+}
+
+static uint32_t next_site(struct search *s)
+{
+	uint32_t x = next_split(s), ref = x != UINT32_MAX ? reference_due(s, x) : UINT32_MAX;
+
+	return ref != UINT32_MAX ? ref : x;
 }
 
 /* Posterior that a site is bad, given that there is a culprit. */
@@ -413,6 +496,8 @@ static void sure_boots(const struct search *s, double *ret_good, double *ret_bad
 	for (size_t i = 0; i < s->n_sites; i++) {
 		double p = s->site[i].node == 0 ? 0 : site_bad(s, i);
 
+		if (site_past(s, i))
+			continue;
 		if (p < SURE)
 			*ret_good += s->site[i].n;
 		else if (p > 1 - SURE)
@@ -501,6 +586,36 @@ static bool finished(struct search *s, struct search_step *st)
 	return true;
 }
 
+/* Nothing that can be measured tells more: the likeliest candidates that hold the asked probability together. */
+static bool joint_set(struct search *s, struct search_step *st)
+{
+	_cleanup_free_ bool *in = xcalloc(s->cl.n + 1, sizeof(*in));
+	double sum = 0;
+
+	if (s->c.means_known || none_evidence(s) > 1 / NONE_ODDS)
+		return false;
+	for (uint32_t n = 0; n < s->cl.n && sum < s->c.confidence; n++) {
+		uint32_t best = UINT32_MAX;
+
+		for (uint32_t k = 0; k < s->cl.n; k++)
+			if (!in[k] && (best == UINT32_MAX || s->cl.post[k] > s->cl.post[best]))
+				best = k;
+		in[best] = true;
+		sum += s->cl.post[best];
+	}
+	free(s->set);
+	s->set = xmalloc(s->dag->n * sizeof(*s->set));
+	for (uint32_t x = 0; x < s->dag->n; x++)
+		if (s->cl.of[x] != UINT32_MAX && in[s->cl.of[x]])
+			s->set[st->set_n++] = x;
+	st->set = s->set;
+	st->node = s->set[st->set_n - 1];
+	st->posterior = sum;
+	st->action = st->set_n == 1 ? SEARCH_FOUND : SEARCH_SET;
+	st->why = "what can be measured does not tell these apart";
+	return true;
+}
+
 static void give_up(struct search_step *st, const char *why)
 {
 	st->action = SEARCH_GAVE_UP;
@@ -583,6 +698,8 @@ int search_step(struct search *s, struct search_step *ret)
 			st.posterior = candidate_posterior(s, x);
 		} else if (s->c.means_known) {
 			give_up(&st, "nothing left that can be measured");
+		} else if (joint_set(s, &st)) {
+			st.expected_boots = 0;
 		} else {
 			measure(&st, boots_at(s, 0) <= boots_at(s, s->dag->n - 1) ? 0 : s->dag->n - 1, 1,
 				"the ends: nothing between them can be measured");

@@ -6,6 +6,7 @@
  *
  *	struct search *s;
  *	search_new(&cfg, &dag, &s);
+ *	search_outside(s, i);                      before the first step: a fork point in good's past
  *	search_drop(s, i, SEARCH_SAME_IMAGE);      before the first step: cannot be the culprit
  *	loop:
  *		search_step(s, &step);
@@ -53,6 +54,10 @@ void search_free(struct search *s);
 /* The node's image equals that of all its parents, or its change cannot matter: it gets no prior; observations there
  * count for the level of its parent. */
 int search_drop(struct search *s, uint32_t node, enum search_drop why);
+/* The node is no commit of the range but one of good's ancestors, at which a branch forks that is merged later: it can be
+ * measured and is never blamed. What descends from such nodes only, and not from node 0, has a level of its own, which may
+ * be good's or not; so has what descends from no other node at all (an unrelated history). */
+int search_outside(struct search *s, uint32_t node);
 int search_built(struct search *s, uint32_t node);      /* measuring there costs no build */
 /* Does not build or boot. */
 int search_skip(struct search *s, uint32_t node);

@@ -15,6 +15,7 @@ struct trial {
 	uint32_t culprit;       /* SIMULATE_NOBODY: the right answer names nobody */
 	uint32_t second;        /* as right as the culprit; SIMULATE_NOBODY: there is none */
 	double *level;          /* per node, in standard deviations above the good base's */
+	bool *outside;          /* per node: a fork point before the range; NULL: there is none */
 	bool *broken, *built;   /* per node: does not build; was built in this trial */
 	uint32_t boots, builds;
 };

@@ -135,6 +135,7 @@ static void trial_release(struct trial *t)
 {
 	dag_release(&t->dag);
 	free(t->level);
+	free(t->outside);
 	free(t->broken);
 	free(t->built);
 }
@@ -206,6 +207,8 @@ static int trial_run(struct trial *t, struct simulate_result *sum)
 
 	t->history->make(t);
 	r = search_new(&cfg, &t->dag, &s);
+	for (uint32_t x = 0; r >= 0 && t->outside && x < t->dag.n; x++)
+		r = t->outside[x] ? search_outside(s, x) : 0;
 	while (r >= 0 && (r = search_step(s, &st)) >= 0 && st.action == SEARCH_MEASURE)
 		measure_step(t, s, &st);
 	if (r >= 0) {
