@@ -33,7 +33,7 @@ int ask_tree(struct ctx *c, const char *name, struct asked *ret)
 		return r;
 	}
 	a.git_dir = engine_git_dir(&c->config, a.tree.name);
-	if (!fs_is_dir(a.git_dir) && work_fetch(c, a.tree.name) < 0) {
+	if (!fs_is_dir(a.git_dir) && work_fetch(c, a.tree.name, false) < 0) {
 		asked_release(&a);
 		return -EIO;
 	}
@@ -76,6 +76,14 @@ static int patched_on(struct ctx *c, const char *base, const char *series, char 
 	return MIN(r, 0);
 }
 
+static int no_commit(const char *tree, const char *git_dir, const char *rev, const char *more)
+{
+	_cleanup_free_ char *shallow = tree_shallow_words(git_dir);
+
+	return err_set(-ENOENT, "tree '%s' has no commit '%s'%s; %s%s'kperfbot tree fetch %s' looks for new ones", tree,
+		       rev, more, shallow ? shallow : "", shallow ? "; " : "", tree);
+}
+
 int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret)
 {
 	const char *plus = strrchr(rev, '+');
@@ -91,8 +99,7 @@ int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret
 	r = store_find_commit(c->store, rev, ret);
 	if (r >= 0 || r == -ENOTUNIQ)
 		return MIN(r, 0);
-	return err_set(-ENOENT, "tree '%s' has no commit '%s'; 'kperfbot tree fetch %s' looks for new ones", a->tree.name, rev,
-		       a->tree.name);
+	return no_commit(a->tree.name, a->git_dir, rev, "");
 }
 
 /* The tree that a revision belongs to: *text moves behind "NAME:". */
@@ -169,8 +176,8 @@ static int plain_revision(struct ctx *c, const char *tree, const char *text, cha
 	if (!fs_is_dir(dir))
 		r = err_set(-ENOENT, "'%s': tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", text, t.name, t.name);
 	else if ((r = tree_resolve(dir, head ? head : rev, ret)) == -ENOENT)
-		r = err_set(-ENOENT, "tree '%s' has no commit '%s'%s; 'kperfbot tree fetch %s' looks for new ones", t.name, rev,
-			    startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "", t.name);
+		r = no_commit(t.name, dir, rev,
+			      startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "");
 	db_tree_release(&t);
 	return MIN(r, 0);
 }

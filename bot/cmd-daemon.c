@@ -63,7 +63,7 @@ static int run_work(int argc, char **argv, struct ctx *c)
 	proc_cancel_on(&cancelled);
 	r = ctx_store(c, false);
 	if (r >= 0 && streq(argv[1], "fetch"))
-		r = work_fetch(c, argv[2]);
+		r = work_fetch(c, argv[2], false);
 	else if (r >= 0 && streq(argv[1], "task"))
 		r = parse_i64(argv[2], &id) < 0 ? -EINVAL : work_task(c, id, &cancelled);
 	else if (r >= 0)

@@ -175,7 +175,7 @@ static int arrive(struct demo *d)
 	if (fresh)
 		r = proc_ok(ARGV("git", "--git-dir", d->repo, "update-ref", "refs/heads/main", d->base), NULL, NULL);
 	if (r >= 0 && fresh)
-		r = work_fetch(d->c, "demo");
+		r = work_fetch(d->c, "demo", false);
 	if (r >= 0 && fresh)
 		r = engine_plan(&e);
 	if (r >= 0)

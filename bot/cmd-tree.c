@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/engine.h"
 #include "bot/verb.h"
 #include "bot/work.h"
 #include "jobs/job.h"
@@ -15,7 +16,7 @@ extern const struct verb verb_tree;
 #define DEFAULT_MAX_COMMITS 20000
 
 struct tree_options {
-	bool program, off, purge, trusted, untrusted;
+	bool program, off, purge, trusted, untrusted, repair;
 	const char *kconfig, *command, *artefact, *machine, *label, *credentials;
 	double interval;
 	int64_t max_commits;
@@ -217,12 +218,55 @@ static void joined(struct table *t, size_t col, const struct strv *l)
 	table_text(t, col, buf_str(&b));
 }
 
+static void add_words(struct buf *b, const char *fmt, ...) _printf_(2, 3);
+static void add_words(struct buf *b, const char *fmt, ...)
+{
+	_cleanup_free_ char *text = NULL;
+	va_list ap;
+
+	va_start(ap, fmt);
+	text = xvasprintf(fmt, ap);
+	va_end(ap);
+	buf_addf(b, "%s%s", b->len ? "; " : "", text);
+}
+
+/* Why the newest question of a branch ('': by hand) has no answer. */
+static void add_question(struct ctx *c, int64_t tree, const char *branch, struct buf *b)
+{
+	struct db_comparison q = {0};
+
+	if (store_comparison_newest(c->store, tree, branch, &q) >= 0 && q.reason &&
+	    (streq(q.state, "open") || streq(q.state, "broken")))
+		add_words(b, "%s: comparison %" PRId64 " %s: %s", *branch ? branch : "by hand", q.id,
+			  streq(q.state, "open") ? "waits" : q.state, q.reason);
+	db_comparison_release(&q);
+}
+
+/* All that keeps a tree from being measured, for people. */
+static void add_trouble(struct ctx *c, const struct db_tree *d, const struct db_branch *branch, size_t n, struct buf *b)
+{
+	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, d->name), *depth = tree_shallow_words(git_dir);
+
+	if (d->poll_error)
+		add_words(b, "%s", d->poll_error);
+	if (depth)
+		add_words(b, "%s", depth);
+	for (size_t i = 0; i < n; i++) {
+		if (branch[i].trouble)
+			add_words(b, "%s", branch[i].trouble);
+		else if (branch[i].head)
+			add_question(c, d->id, branch[i].name, b);
+	}
+	add_question(c, d->id, "", b);
+}
+
 static void list_row(struct table *t, struct ctx *c, const struct db_tree *d)
 {
 	struct tree_config cfg = {0};
 	struct db_branch *b = NULL;
 	size_t n = 0;
 	_cleanup_free_ char *shown = url_shown(d->url);
+	_cleanup_buf_ struct buf trouble = {0};
 
 	table_row(t);
 	table_text(t, 0, d->name);
@@ -236,8 +280,9 @@ static void list_row(struct table *t, struct ctx *c, const struct db_tree *d)
 	}
 	if (store_branches(c->store, d->id, &b, &n) >= 0)
 		table_int(t, 6, n);
+	add_trouble(c, d, b, n, &trouble);
 	DB_LIST_RELEASE(b, n, db_branch_release);
-	table_text(t, 7, d->poll_error);
+	table_text(t, 7, trouble.len ? trouble.s : NULL);
 }
 
 static int tree_list(struct ctx *c)
@@ -258,12 +303,12 @@ static int tree_list(struct ctx *c)
 	return r < 0 ? r : table_print(&t, ctx_form(c), stdout);
 }
 
-static int tree_fetch_now(struct ctx *c, const char *name)
+static int tree_fetch_now(struct ctx *c, const char *name, bool repair)
 {
 	int r = ctx_store(c, false);
 
 	if (r >= 0)
-		r = work_fetch(c, name);
+		r = work_fetch(c, name, repair);
 	if (r >= 0)
 		printf(c->json ? "{\"moved\": %d}\n" : "%d branch%s moved\n", r, r == 1 ? "" : "es");
 	return r;
@@ -314,6 +359,7 @@ static int run(int argc, char **argv, struct ctx *c)
 			 "program: it may do all that the robot may, network included, when it is measured"),
 		OPT_FLAG(0, "untrusted", &o.untrusted, "take that back"),
 		OPT_FLAG(0, "off", &o.off, "add it, but do not watch it yet"),
+		OPT_FLAG(0, "repair", &o.repair, "fetch: look through the whole mirror and get what is missing anew"),
 		OPT_FLAG(0, "purge", &o.purge, "remove: erase its builds, runs and cases too"),
 		OPT_END,
 	};
@@ -326,7 +372,7 @@ static int run(int argc, char **argv, struct ctx *c)
 	else if (argc == 1 && streq(argv[0], "list"))
 		r = tree_list(c);
 	else if (argc == 2 && streq(argv[0], "fetch"))
-		r = tree_fetch_now(c, argv[1]);
+		r = tree_fetch_now(c, argv[1], o.repair);
 	else if (argc == 2 && streq(argv[0], "remove"))
 		r = tree_remove(c, argv[1], o.purge);
 	else
@@ -336,7 +382,7 @@ static int run(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_tree = {
 	.name = "tree",
-	.usage = "add NAME URL [options]\nlist\nfetch NAME\nremove NAME [--purge]",
+	.usage = "add NAME URL [options]\nlist\nfetch NAME [--repair]\nremove NAME [--purge]",
 	.summary = "git trees to watch",
 	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
 		"head ever seen stays in the mirror. 'add' on a name that exists changes the options given and keeps\n"
@@ -344,7 +390,8 @@ const struct verb verb_tree = {
 		"(gitcredentials(7), git-credential-store). What a tree holds is code that others wrote: it is built\n"
 		"in a box without network, under a uid that owns nothing, and a program is measured in one, too\n"
 		"(driver local). --trusted lets what is measured do all that the robot itself may: read its\n"
-		"passwords, send, write. Say it of your own trees only. 'remove' stops watching and keeps all\n"
-		"results; with --purge it erases them.",
+		"passwords, send, write. Say it of your own trees only. The column 'trouble' of 'list' says what\n"
+		"keeps a tree from being measured: its server, a shallow history, a question that cannot be answered.\n"
+		"'remove' stops watching and keeps all results; with --purge it erases them.",
 	.run = run,
 };

@@ -42,6 +42,7 @@ struct daemon {
 	int64_t idle_event;     /* the last event then */
 	int64_t last_event;
 	struct strv waiting;    /* trees, see struct engine */
+	struct troubles troubles;
 	char *last_plan_error, *last_error;
 	int64_t *orphan; size_t n_orphans, cap_orphans; /* tasks whose worker died, not yet given back */
 };
@@ -361,7 +362,8 @@ static void log_events(struct daemon *d)
 
 static void plan(struct daemon *d)
 {
-	struct engine e = {.store = d->c->store, .cfg = &d->c->config, .waiting = d->waiting};
+	struct engine e = {.store = d->c->store, .cfg = &d->c->config, .waiting = d->waiting,
+			    .troubles = &d->troubles};
 
 	if (engine_plan(&e) < 0) {
 		if (!streq(d->last_plan_error, err_msg())) { /* say so once */
@@ -383,7 +385,8 @@ static void plan(struct daemon *d)
 static bool is_idle(struct daemon *d)
 {
 	int64_t event = store_last_event(d->c->store);
-	bool work = d->children || d->n_orphans || d->waiting.n || store_task_next_time(d->c->store);
+	bool work = d->children || d->n_orphans || d->waiting.n || store_task_next_time(d->c->store) ||
+		    troubles_pending(&d->troubles);
 
 	d->idle = work || event != d->idle_event ? 0 : d->idle + 1;
 	d->idle_event = event;
@@ -406,6 +409,7 @@ static void one_round(struct daemon *d)
 			d->c->config = fresh;
 			(void)config_to_store(&d->c->config, d->c->store);
 			give_config(d);
+			troubles_try_now(&d->troubles);
 			log_note("configuration read again");
 		}
 	}
@@ -533,7 +537,9 @@ static int set_up(struct daemon *d)
 	if (r < 0)
 		return err_set(r, "cannot set up the event loop: %s", strerror(-r));
 	d->last_event = store_last_event(d->c->store);
-	r = config_to_store(&d->c->config, d->c->store);
+	r = store_branch_troubles_over(d->c->store); /* what is left of it is met again */
+	if (r >= 0)
+		r = config_to_store(&d->c->config, d->c->store);
 	give_config(d);
 	return r < 0 ? r : take_over(d);
 }
@@ -566,6 +572,7 @@ int daemon_run(struct ctx *c, const struct daemon_options *o)
 	free(d.config_dir);
 	free(d.self);
 	strv_release(&d.waiting);
+	troubles_release(&d.troubles);
 	free(d.last_plan_error);
 	free(d.last_error);
 	free(d.orphan);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* engine-priv.h - between engine-case.c (search, report) and engine-proof.c. */
+/* engine-priv.h - between the engine*.c files. */
 #ifndef KPB_BOT_ENGINE_PRIV_H
 #define KPB_BOT_ENGINE_PRIV_H
 #include "bot/engine.h"
@@ -13,5 +13,12 @@ double proof_number(const struct db_case *c, const char *key);
 int proof_start(struct engine *e, const struct scope *s, struct db_case *c, const char *culprit);
 /* The next step of a case in the state "proving". */
 int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c);
+
+/* engine-trouble.c: is it to be left alone for a while? */
+bool trouble_waits(struct engine *e, enum planned kind, int64_t id);
+/* How the planning of it ended. 0 where the error (and err_msg()) was kept in e->troubles or has ended it, else r. */
+int trouble_note(struct engine *e, enum planned kind, int64_t id, int r);
+/* At the end of a plan: what nobody asked about with trouble_waits() is no trouble any more. */
+void troubles_sweep(struct engine *e);
 
 #endif

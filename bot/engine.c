@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/engine.h"
+#include "bot/engine-priv.h"
 #include "bot/engine-detect.h"
 #include "bot/points.h"
 
@@ -321,12 +321,18 @@ static int plan_tree(struct engine *e, const struct db_tree *tree, const struct 
 	if (r >= 0)
 		r = store_branches_by_turn(e->store, tree->id, &b, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		int k = plan_branch(e, tree, &t, &b[i], open, n_open, &left, &waits);
+		int k;
 
+		if (trouble_waits(e, PLAN_BRANCH, b[i].id))
+			continue;
+		k = plan_branch(e, tree, &t, &b[i], open, n_open, &left, &waits);
 		if (k >= 0 && streq(b[i].head, b[i].tested) && !tree_has_open(tree, open, n_open))
 			k = engine_plan_detect(e, tree, &t, &b[i]);
+		if (k < 0)
+			(void)err_prefix(k, "%s/%s", tree->name, b[i].name);
+		k = trouble_note(e, PLAN_BRANCH, b[i].id, k);
 		if (k < 0 && !first)
-			first = err_prefix(k, "%s/%s", tree->name, b[i].name);
+			first = k;
 	}
 	if (waits)
 		note_waiting(e, tree);
@@ -376,15 +382,19 @@ int engine_plan(struct engine *e)
 	keep_first(store_tasks(e->store, "ready,running", &e->active, &e->n_active), &first, &text);
 	keep_first(store_cases(e->store, NULL, &cases, &n_cases), &first, &text);
 	for (size_t i = 0; i < n_cases; i++)
-		if (db_case_lives(&cases[i]))
-			keep_first(engine_plan_case(e, &cases[i]), &first, &text);
+		if (db_case_lives(&cases[i]) && !trouble_waits(e, PLAN_CASE, cases[i].id))
+			keep_first(trouble_note(e, PLAN_CASE, cases[i].id, engine_plan_case(e, &cases[i])), &first,
+				   &text);
 	keep_first(store_comparisons(e->store, "open", &open, &n_open), &first, &text);
 	for (size_t i = 0; i < n_open; i++)
-		keep_first(engine_plan_comparison(e, open[i].id), &first, &text);
+		if (!trouble_waits(e, PLAN_COMPARISON, open[i].id))
+			keep_first(trouble_note(e, PLAN_COMPARISON, open[i].id,
+						engine_plan_comparison(e, open[i].id)), &first, &text);
 	keep_first(store_trees(e->store, &trees, &n_trees), &first, &text);
 	for (size_t i = 0; i < n_trees; i++)
 		if (trees[i].enabled)
 			keep_first(plan_tree(e, &trees[i], open, n_open), &first, &text);
+	troubles_sweep(e);
 	DB_LIST_RELEASE(trees, n_trees, db_tree_release);
 	DB_LIST_RELEASE(open, n_open, db_comparison_release);
 	DB_LIST_RELEASE(cases, n_cases, db_case_release);

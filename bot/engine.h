@@ -15,12 +15,21 @@
 #include "bot/config.h"
 #include "kernels/tree.h"
 
+/* Errors of planning that are tried again (engine-trouble.c). next: by mono_usec(). */
+enum planned { PLAN_CASE, PLAN_COMPARISON, PLAN_BRANCH };
+struct trouble { enum planned kind; int64_t id; int times; bool final, met; usec_t next; char *text; };
+struct troubles { struct trouble *v; size_t n, cap; };
+void troubles_release(struct troubles *t);
+void troubles_try_now(struct troubles *t);              /* for a changed configuration */
+bool troubles_pending(const struct troubles *t);        /* some will end their case or comparison soon */
+
 struct engine {
 	struct store *store;
 	const struct config *cfg;
 	struct db_task *active; size_t n_active;        /* ready and running tasks, read anew by engine_plan() */
 	/* trees with new heads that wait for their turn: after the last engine_plan(), and after the one before */
 	struct strv waiting, waited;
+	struct troubles *troubles;      /* kept by the caller from one plan to the next; NULL: errors are returned */
 	const char *asked;      /* who asks: ASKED_HAND (or NULL) or ASKED_HAND_MAIL; engine_plan(): ASKED_DAEMON */
 };
 

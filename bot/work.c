@@ -643,16 +643,39 @@ double work_poll_wait(double interval_s, int64_t failures)
 	return MAX(s, 1.0);
 }
 
-int work_fetch(struct ctx *c, const char *tree)
+/* Says once where a shallow history ends, and when it has become whole. */
+static void tell_depth(struct ctx *c, const char *tree, const char *git_dir, const char *before)
+{
+	_cleanup_free_ char *now = tree_shallow_words(git_dir);
+
+	if (now && !streq(now, before))
+		store_event(c->store, 0, 0, 0, "tree '%s': %s", tree, now);
+	else if (!now && before)
+		store_event(c->store, 0, 0, 0, "tree '%s': its history is whole now", tree);
+}
+
+/* Heads that are not known, and all where the mirror is not there or the remote may have more of its history by now. */
+static void heads_to_fetch(const struct tree_refs *refs, const struct db_branch *known, size_t n, bool all,
+			   struct tree_refs *ret)
+{
+	for (size_t i = 0; i < refs->n; i++)
+		if (all || !streq(known_head(known, n, refs->v[i].branch), refs->v[i].oid)) {
+			GROW(ret->v, ret->n, ret->cap);
+			ret->v[ret->n++] = refs->v[i]; /* borrowed */
+		}
+}
+
+int work_fetch(struct ctx *c, const char *tree, bool repair)
 {
 	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, tree), *why = NULL;
 	struct db_tree t = {0};
 	struct tree_config tc = {0};
+	_cleanup_free_ char *depth = tree_shallow_words(git_dir);
 	struct tree_refs refs = {0}, changed = {0};
 	struct db_branch *known = NULL;
-	size_t n = 0, cap = 0;
+	size_t n = 0;
 	double wait;
-	int r = store_tree_get(c->store, tree, &t);
+	int r = store_tree_get(c->store, tree, &t), repaired = 0;
 
 	if (r < 0)
 		return r;
@@ -661,13 +684,16 @@ int work_fetch(struct ctx *c, const char *tree)
 		r = tree_remote_heads(t.url, tc.credentials_file, (const char *const *)tc.branches.v, 60, &refs);
 	if (r >= 0)
 		r = store_branches(c->store, t.id, &known, &n);
-	for (size_t i = 0; r >= 0 && i < refs.n; i++)
-		if (!streq(known_head(known, n, refs.v[i].branch), refs.v[i].oid)) {
-			GROW(changed.v, changed.n, cap);
-			changed.v[changed.n++] = refs.v[i]; /* borrowed */
-		}
+	if (r >= 0)
+		heads_to_fetch(&refs, known, n, repair || depth || !fs_is_dir(git_dir), &changed);
+	if (r >= 0 && repair)
+		r = repaired = tree_repair(t.url, tc.credentials_file, git_dir, &changed, FETCH_TIMEOUT_S);
 	if (r >= 0 && changed.n)
 		r = tree_fetch(t.url, tc.credentials_file, git_dir, &changed, FETCH_TIMEOUT_S);
+	if (r >= 0)
+		tell_depth(c, tree, git_dir, depth);
+	if (repaired > 0)
+		store_event(c->store, 0, 0, 0, "tree '%s': what was missing in its mirror was fetched anew", tree);
 	if (r >= 0)
 		r = store_heads(c, &t, git_dir, &refs, known, n);
 	if (r < 0)

@@ -121,6 +121,12 @@ int store_comparisons(struct store *s, const char *state, struct db_comparison *
 	return db_list(s, &COMPARISON, ret, ret_n, "WHERE ?1 IS NULL OR state = ?1 ORDER BY id", TEXT(state));
 }
 
+int store_comparison_newest(struct store *s, int64_t tree, const char *branch, struct db_comparison *ret)
+{
+	return db_get(s, &COMPARISON, ret, "WHERE tree = ? AND branch = ? ORDER BY id DESC LIMIT 1", INT(tree),
+		      TEXT(branch));
+}
+
 int store_comparison_end(struct store *s, int64_t id, const char *state, const char *fault, const char *reason)
 {
 	int r = db_exec(s, "UPDATE comparison SET state = ?1, reason = ?2, ended = CASE ?1 WHEN 'open' THEN NULL ELSE ?3 END, "

@@ -61,6 +61,7 @@ static const char to_4[] =
 	"CREATE TABLE branch_base (id INTEGER PRIMARY KEY, branch INTEGER NOT NULL REFERENCES branch ON DELETE CASCADE,"
 	" job TEXT NOT NULL REFERENCES job, machine INTEGER NOT NULL REFERENCES machine, kconfig TEXT NOT NULL,"
 	" oid TEXT NOT NULL, UNIQUE (branch, job, machine, kconfig)) STRICT;"
+	"ALTER TABLE branch ADD COLUMN trouble TEXT;"
 	"ALTER TABLE comparison ADD COLUMN after_run INTEGER NOT NULL DEFAULT 0;"
 	"ALTER TABLE comparison ADD COLUMN fault TEXT NOT NULL DEFAULT ''"
 	" CHECK (fault IN ('', 'base', 'head', 'both', 'infra'));"

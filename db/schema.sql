@@ -22,6 +22,7 @@ CREATE TABLE branch (
 	tested TEXT,                                    -- last head whose comparisons have ended, whatever came of them
 	detected INTEGER NOT NULL DEFAULT 0,            -- newest run that the search for change points has seen
 	seen INTEGER NOT NULL,
+	trouble TEXT,                                   -- why its head cannot be compared now
 	UNIQUE (tree, name)
 ) STRICT;
 

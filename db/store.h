@@ -43,7 +43,8 @@ int store_trees(struct store *s, struct db_tree **ret, size_t *ret_n);          
 int store_tree_remove(struct store *s, const char *name);
 int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next, const char *error_or_null); /* counts failures */
 
-struct db_branch { int64_t id, tree, detected; char *name, *head, *tested; usec_t seen; };
+/* trouble: why its head cannot be compared now, or NULL */
+struct db_branch { int64_t id, tree, detected; char *name, *head, *tested, *trouble; usec_t seen; };
 void db_branch_release(struct db_branch *b);
 /* New head of a branch (head NULL: deleted). Writes head_event when it moved. Returns 1 when it moved, else 0. */
 int store_branch_head(struct store *s, int64_t tree, const char *name, const char *head, bool forced, int64_t *ret_id);
@@ -51,6 +52,8 @@ int store_branches(struct store *s, int64_t tree, struct db_branch **ret, size_t
 /* The branch whose last comparison was asked longest ago first; those without one before all. */
 int store_branches_by_turn(struct store *s, int64_t tree, struct db_branch **ret, size_t *ret_n);
 int store_branch_tested(struct store *s, int64_t branch, const char *oid);
+int store_branch_trouble(struct store *s, int64_t branch, const char *text_or_null);
+int store_branch_troubles_over(struct store *s);                /* of all branches */
 /* From where a job on a machine is compared on a branch: the last head that was measured there. job NULL: of the job that
  * moved last, whichever that is. -ENOENT where nothing was measured yet. */
 struct db_base { int64_t branch, machine; char *job, *kconfig, *oid; };
@@ -215,6 +218,8 @@ void db_comparison_release(struct db_comparison *c);
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id);
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
 int store_comparisons(struct store *s, const char *state_or_null, struct db_comparison **ret, size_t *ret_n);
+/* The newest one of a branch ('': by hand); -ENOENT. */
+int store_comparison_newest(struct store *s, int64_t tree, const char *branch, struct db_comparison *ret);
 /* fault: FAULT_*, or NULL. */
 int store_comparison_end(struct store *s, int64_t id, const char *state, const char *fault, const char *reason);
 int store_comparison_again(struct store *s, int64_t id);        /* runs until now do not count; disturbed: one more */

@@ -20,7 +20,7 @@ ENTITY(TREE, "tree", "tree", db_tree);
 static const struct field BRANCH_FIELDS[] = {
 	B(id, "id", FT_INT, .key = true), B(tree, "tree", FT_INT),     B(name, "name", FT_TEXT),
 	B(head, "head", FT_TEXT),	  B(tested, "tested", FT_TEXT), B(seen, "seen", FT_NOW),
-	B(detected, "detected", FT_INT),
+	B(detected, "detected", FT_INT),  B(trouble, "trouble", FT_TEXT),
 };
 ENTITY(BRANCH, "branch", "branch", db_branch);
 
@@ -152,4 +152,16 @@ int store_base_put(struct store *s, const struct db_base *b)
 			INT(b->branch), TEXT(b->job), INT(b->machine), TEXT(b->kconfig), TEXT(b->oid));
 
 	return MIN(r, 0);
+}
+
+int store_branch_trouble(struct store *s, int64_t branch, const char *text)
+{
+	int r = db_exec(s, "UPDATE branch SET trouble = ? WHERE id = ?", TEXT(text), INT(branch));
+
+	return r ? MIN(r, 0) : err_set(-ENOENT, "no branch %" PRId64 " in the database", branch);
+}
+
+int store_branch_troubles_over(struct store *s)
+{
+	return MIN(db_exec(s, "UPDATE branch SET trouble = NULL WHERE trouble IS NOT NULL"), 0);
 }

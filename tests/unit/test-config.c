@@ -20,7 +20,8 @@ static void test_numbers(void)
 	struct config c = {0};
 
 	write_file("kperfbot.yaml", "build_slots: 256\nbuild_jobs: 1024\nmin_free_mb: 16777216\n"
-		   "build_memory_mb: 16777216\nbuild_disk_mb: 16777216\nbuild_files: 1073741824\njudge:\n  min_boots: 1000\n  max_boots: 10000\n"
+		   "build_memory_mb: 16777216\nbuild_disk_mb: 16777216\nbuild_files: 1073741824\n"
+		   "judge:\n  min_boots: 1000\n  max_boots: 10000\n"
 		   "  proof_boots: 1000\n  detect_boots: 100\nmail:\n  max_recipients: 1000\n  max_per_day: 100000\n"
 		   "trees:\n  t:\n    url: https://example.org/t.git\n    max_commits: 1000000\n    interval: 720h\n"
 		   "machines:\n  m:\n    driver: qemu\n    cpus: 4096\n    memory_mb: 16777216\n"

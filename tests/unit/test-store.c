@@ -762,6 +762,7 @@ static void test_format_1(void)
 	struct db_delivery d = {0};
 	struct db_comparison q = {0};
 	_cleanup_free_ char *base = NULL;
+	int64_t branch = 0;
 	sqlite3 *db;
 
 	is_int(fs_read("tests/fixtures/db/schema-1.sql", 0, &sql), 0, "the old schema");
@@ -772,6 +773,11 @@ static void test_format_1(void)
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
 	is_int(count(s, "task WHERE tree = id % 2"), 2, "its tasks know their trees");
+	is_int(store_branch_head(s, 1, "main", oid(1), false, &branch), 1, "a branch");
+	is_int(store_branch_trouble(s, branch, "no way"), 0, "may have trouble");
+	is_int(count(s, "branch WHERE trouble = 'no way'"), 1, "which is kept");
+	is_int(store_branch_troubles_over(s), 0, "until it is over");
+	is_int(count(s, "branch WHERE trouble IS NULL"), 1, "everywhere");
 	is_int(store_case_by_id(s, 7, &c), 0, "its case");
 	ok(streq(c.asked, ASKED_DAEMON) && db_case_mails(&c) && c.changed == 2, "of a branch: the daemon asked");
 	db_case_release(&c);
