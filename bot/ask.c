@@ -7,6 +7,8 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 
+#include <signal.h>
+
 int ask_tree(struct ctx *c, const char *name, struct asked *ret)
 {
 	struct asked a = {0};
@@ -227,25 +229,74 @@ int ask_job(struct ctx *c, const char *name, const char *const *overrides, struc
 	return MIN(r, 0);
 }
 
-int ask_wait(struct ctx *c, int (*done)(void *arg, struct ctx *c), void *arg)
+static void stop_signals(sigset_t *ret)
 {
-	struct daemon_options o = {.tick = done, .arg = arg, .only_tree = ""};
+	static const int list[] = {SIGINT, SIGTERM, SIGHUP};
+
+	sigemptyset(ret);
+	for (size_t i = 0; i < ARRAY_SIZE(list); i++)
+		sigaddset(ret, list[i]);
+}
+
+static int say_taken_back(struct ctx *c, struct asking *a)
+{
+	struct asking_left left = {0};
+	_cleanup_buf_ struct buf b = {0};
+	int r = asking_withdraw(c, a, &left);
+
+	if (r < 0)
+		return r;
+	if (left.questions)
+		buf_adds(&b, "the search ends here; the same command goes on with it");
+	if (left.builds + left.boots)
+		buf_addf(&b, "%s%d build%s and %d boot%s are not done and taken back", b.len ? "; " : "", left.builds, left.builds == 1 ? "" : "s",
+			 left.boots, left.boots == 1 ? "" : "s");
+	log_note("stopped before the end: %s; what was measured is kept", b.len ? buf_str(&b) : "nothing is left in the queue");
+	return 1;
+}
+
+/* 1: a signal; 0: done. */
+static int wait_for_it(struct ctx *c, const sigset_t *stop, int (*done)(void *arg, struct ctx *c), void *arg)
+{
+	struct daemon_options o = {.tick = done, .arg = arg, .only_tree = "", .by_hand = true};
 	bool told = false;
 
-	for (;; sleep(1)) {
+	for (;;) {
 		/* whoever does the work may end before ours is done: then we go on ourselves */
 		int r = daemon_is_running(&c->config) ? -EWOULDBLOCK : daemon_run(c, &o);
 
 		if (r < 0 && r != -EWOULDBLOCK)
 			return r;
-		if (r >= 0 && !done(arg, c)) {
-			log_note("stopped before the end; what is left stays in the queue ('kperfbot queue list'), and the daemon goes on with it");
-			return 1;
-		}
-		if (r >= 0 || done(arg, c))
+		if (r >= 0)
+			return !done(arg, c);
+		if (done(arg, c))
 			return 0;
 		if (!told)
 			log_note("a daemon is running here: it does the work");
 		told = true;
+		if (sigtimedwait(stop, NULL, &(struct timespec){1, 0}) > 0)
+			return 1;
 	}
+}
+
+int ask_wait(struct ctx *c, struct asking *a, int (*done)(void *arg, struct ctx *c), void *arg)
+{
+	sigset_t stop, old;
+	int r;
+
+	stop_signals(&stop);
+	sigprocmask(SIG_BLOCK, &stop, &old);
+	r = wait_for_it(c, &stop, done, arg);
+	if (r > 0 && a) {
+		r = say_taken_back(c, a);
+	} else {
+		if (r > 0)
+			log_note("stopped before the end");
+		if (a)
+			asking_end(a);
+	}
+	while (r > 0 && sigtimedwait(&stop, NULL, &(struct timespec){0}) > 0)
+		; /* pressed more often than once: it has ended */
+	sigprocmask(SIG_SETMASK, &old, NULL);
+	return r;
 }

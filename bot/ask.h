@@ -5,8 +5,15 @@
  */
 #ifndef KPB_BOT_ASK_H
 #define KPB_BOT_ASK_H
+#include "bot/asking.h"
 #include "bot/engine.h"
 #include "bot/verb.h"
+
+/* For --help of those that wait. */
+#define ASK_STOP_TEXT                                                                                                  \
+	"Ctrl-C, SIGTERM or a closed terminal takes back what is not done yet, also when a daemon does the work; a second\n"   \
+	"Ctrl-C ends at once. Of a command that died (kill -9) the next to plan, daemon or command, takes the work back.\n"   \
+	"What was measured stays. What is only queued, with --queue, is done by the next daemon."
 
 struct asked { struct db_tree tree; struct tree_config tcfg; char *git_dir; };
 /* name NULL: the only tree there is. */
@@ -25,8 +32,9 @@ int ask_revision(struct ctx *c, const char *tree_or_null, const char *text, char
 int ask_machine(struct ctx *c, const char *name);
 /* One job: a file with a matrix of more than one point needs overrides that leave one. */
 int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret);
-/* Until done() is non-zero: by the running daemon, or by one in this process. done may be called often. 1 when a signal
- * ended it before, which has been said. */
-int ask_wait(struct ctx *c, int (*done)(void *arg, struct ctx *c), void *arg);
+/* Until done() is non-zero: by the running daemon, or by one in this process. done may be called often. 1 when SIGINT,
+ * SIGTERM or SIGHUP ended it before: what a says was asked for (asking.h) is taken back then, and that was said. a ends
+ * here in any case; NULL: nothing is taken back. */
+int ask_wait(struct ctx *c, struct asking *a, int (*done)(void *arg, struct ctx *c), void *arg);
 
 #endif

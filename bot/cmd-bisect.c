@@ -112,7 +112,7 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 	return r;
 }
 
-struct bisect_options { const char *tree, *machine, *job, *good, *bad; bool mail; double confidence; };
+struct bisect_options { const char *tree, *machine, *job, *good, *bad; bool mail, queue_only; double confidence; };
 
 /* The command again with other ends, for people to copy. */
 static void add_command(const struct ctx *c, const struct bisect_options *o, const char *good, const char *bad, struct buf *b)
@@ -177,13 +177,57 @@ static int check_ends(const struct ctx *c, const struct asked *a, const struct b
 		       o->good, good, buf_str(&command));
 }
 
-static int ask_question(struct ctx *c, const struct bisect_options *o, int64_t *ret_id)
+/* What was stopped before the end goes on with all that was measured. Returns how many cases. */
+static int go_on(struct ctx *c, const struct db_comparison *q, const char *asked)
+{
+	struct db_case *k = NULL;
+	size_t n = 0;
+	int r = store_cases(c->store, NULL, &k, &n), cases = 0;
+
+	if (r >= 0 && streq(q->state, "cancelled"))
+		r = store_comparison_end(c->store, q->id, "open", NULL);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		if (k[i].comparison != q->id || !streq(k[i].state, "ignored") || !k[i].note || !startswith(k[i].note, ASKING_STOPPED))
+			continue;
+		free(k[i].state);
+		free(k[i].note);
+		k[i].state = xstrdup("confirmed");
+		k[i].note = NULL;
+		k[i].changed = now_usec();
+		r = store_case_asked(c->store, k[i].id, asked);
+		if (r >= 0)
+			r = store_case_put(c->store, &k[i], NULL);
+		if (r >= 0)
+			store_event(c->store, k[i].id, q->id, 0, "case %" PRId64 " goes on: asked again", k[i].id);
+		cases++;
+	}
+	DB_LIST_RELEASE(k, n, db_case_release);
+	return r < 0 ? r : cases;
+}
+
+/* The question is ours to take back, unless it was there before and nobody sat waiting for it. */
+static int take_over(struct ctx *c, int64_t id, const struct bisect_options *o, usec_t since, struct asking *a)
+{
+	struct db_comparison q = {0};
+	int r = store_comparison_by_id(c->store, id, &q), cases = 0;
+	bool ours = r >= 0 && (q.created >= since || streq(q.state, "cancelled") || asking_lives(c, id));
+
+	if (r >= 0)
+		r = cases = go_on(c, &q, o->mail ? ASKED_HAND_MAIL : ASKED_HAND);
+	if (r >= 0 && !o->queue_only && (ours || cases))
+		r = asking_comparison(c, a, id);
+	db_comparison_release(&q);
+	return MIN(r, 0);
+}
+
+static int ask_question(struct ctx *c, const struct bisect_options *o, struct asking *asking, int64_t *ret_id)
 {
 	struct engine e = {.cfg = &c->config, .store = c->store, .asked = o->mail ? ASKED_HAND_MAIL : ASKED_HAND};
 	_cleanup_(asked_release) struct asked a = {0};
 	_cleanup_(db_job_release) struct db_job job = {0};
 	_cleanup_free_ char *good = NULL, *bad = NULL;
 	const char *machine;
+	usec_t since = now_usec();
 	int r = ask_tree(c, o->tree, &a);
 
 	if (r >= 0)
@@ -199,7 +243,11 @@ static int ask_question(struct ctx *c, const struct bisect_options *o, int64_t *
 	machine = o->machine ? o->machine : a.tcfg.machine;
 	if (r >= 0)
 		r = ask_machine(c, machine);
-	return r < 0 ? r : engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine, ret_id);
+	if (r >= 0 && !o->queue_only)
+		r = asking_begin(c, asking);
+	if (r >= 0)
+		r = engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine, ret_id);
+	return r < 0 ? r : take_over(c, *ret_id, o, since, asking);
 }
 
 static int run_bisect(int argc, char **argv, struct ctx *c)
@@ -210,9 +258,11 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree (where there are several)"),
 		OPT_TEXT('m', "machine", "NAME", &o.machine, "machine (default: the tree's)"),
 		OPT_FLAG(0, "mail", &o.mail, "mail what is found (default: only 'report send' does)"),
+		OPT_FLAG('q', "queue", &o.queue_only, "only ask: the daemon does the work"),
 		OPT_DOUBLE(0, "confidence", "P", &o.confidence, "posterior to reach (default: the configuration's)"),
 		OPT_END,
 	};
+	_cleanup_(asking_end) struct asking asking = ASKING_INIT;
 	bool found = false, stopped = false;
 	int64_t id = 0;
 	int r;
@@ -232,9 +282,11 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 	o.bad = argv[1];
 	r = ctx_store(c, false);
 	if (r >= 0)
-		r = ask_question(c, &o, &id);
+		r = ask_question(c, &o, &asking, &id);
+	if (r >= 0 && o.queue_only)
+		return EXIT_DONE;
 	if (r >= 0)
-		r = ask_wait(c, all_ended, &id);
+		r = ask_wait(c, &asking, all_ended, &id);
 	stopped = r > 0;
 	if (r >= 0)
 		r = print_result(c, id, &found);
@@ -243,12 +295,15 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_bisect = {
 	.name = "bisect",
-	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail]\nsimulate --n N --snr S ...",
+	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail] [--queue]\nsimulate --n N --snr S ...",
 	.summary = "find the commit that changed a job's KPI between two commits",
 	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the merge base is named.\n"
 		"Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
 		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed and the mbox is\n"
 		"not written: the case ends as unmailed, and 'report send' mails it. Where a branch asks the same,\n"
-		"the daemon mails it. Exit 1 when nobody was found. 'bisect simulate --help' tells of the test bench.",
+		"the daemon mails it. 'bisect simulate --help' tells of the test bench.\n\n"
+		ASK_STOP_TEXT "\nThe same command goes on with the search.\n\n"
+		"Exit status: 0 somebody was found; 1 nobody was, or it failed; 2 wrong use, such as ends that are swapped or lie side\n"
+		"by side; 3 no such tree, commit, job or machine; 130 stopped before the end. With --queue: 0 when it is asked.",
 	.run = run_bisect,
 };

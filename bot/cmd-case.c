@@ -295,17 +295,20 @@ static int run_show(struct ctx *c, int64_t id)
 	return r < 0 ? verb_fail(c, r) : show(c, &f);
 }
 
-/* Work for a case that nobody wants any more. */
+/* Work for a case that nobody wants any more; reopened, it is asked for again. */
 static void cancel_tasks(struct ctx *c, int64_t case_id)
 {
+	_cleanup_free_ int64_t *id = NULL;
 	struct db_task *t = NULL;
-	size_t n = 0;
+	size_t n = 0, mine = 0;
 
 	if (store_tasks(c->store, "ready,running", &t, &n) < 0)
 		return;
+	id = xcalloc(n + 1, sizeof(*id));
 	for (size_t i = 0; i < n; i++)
 		if (t[i].case_id == case_id)
-			(void)store_task_cancel(c->store, t[i].id);
+			id[mine++] = t[i].id;
+	(void)store_tasks_withdraw(c->store, id, mine, "its case is ignored");
 	DB_LIST_RELEASE(t, n, db_task_release);
 }
 

@@ -455,7 +455,7 @@ static int open_demo(struct demo *d)
 
 static int demo(struct demo *d, bool fresh)
 {
-	struct daemon_options o = {.tick = tick, .arg = d};
+	struct daemon_options o = {.tick = tick, .arg = d, .by_hand = true};
 	_cleanup_free_ char *mark = xasprintf("%s/finished", d->dir);
 	int r = 0;
 

@@ -4,13 +4,14 @@
 
 extern const struct verb verb_run;
 
-struct waiting { struct engine e; struct scope *s; size_t n; };
+struct waiting { struct engine e; struct scope *s; size_t n; struct asking asking; };
 
 static void waiting_release(struct waiting *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		scope_release(&w->s[i]);
 	free(w->s);
+	asking_end(&w->asking);
 }
 
 static int no_more_tasks(void *arg, struct ctx *c)
@@ -24,6 +25,16 @@ static int no_more_tasks(void *arg, struct ctx *c)
 			busy |= engine_has_active(&e, w->s[i].cmp.id, 0);
 	engine_release(&e);
 	return !busy;
+}
+
+/* What was queued is ours from the moment on when we begin to wait. */
+static int ours(struct ctx *c, struct waiting *w)
+{
+	_cleanup_free_ int64_t *id = xcalloc(w->n + 1, sizeof(*id));
+
+	for (size_t i = 0; i < w->n; i++)
+		id[i] = w->s[i].cmp.id;
+	return asking_tasks(c, &w->asking, id, w->n);
 }
 
 static int print_runs(struct ctx *c, const struct scope *s, const char *commit)
@@ -158,7 +169,7 @@ static int place_for(struct engine *e, const struct asked *a, const char *commit
 
 /* run --profile: an extra boot, no run among the measured ones. A count that failed is tried anew. */
 static int count(struct ctx *c, struct waiting *w, const struct scope *s, const char *oid, const char *machine, bool queue_only,
-		 size_t *ret_good)
+		 size_t *ret_good, bool *ret_stopped)
 {
 	const struct machine *m = config_machine(&c->config, machine);
 	struct db_build b = {0};
@@ -166,8 +177,11 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	struct db_task t = {0};
 	_cleanup_free_ char *key = engine_profile_key(s, oid);
 	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
-	int r = ops ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
+	int r = queue_only ? 0 : asking_begin(c, &w->asking);
 
+	if (r < 0)
+		return r;
+	r = ops ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
 	if (r >= 0 || (ops && (ops->flags & MACHINE_NEEDS_IMAGE)))     /* else the kernel watches what the commit changes */
 		r = engine_profile_task(&w->e, s, NULL, oid, NULL, 250, 0);
 	if (r == 1) {
@@ -178,7 +192,13 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	}
 	if (r < 0 || queue_only)
 		return MIN(r, 0);
-	r = ask_wait(c, no_more_tasks, w);
+	r = ours(c, w);
+	if (r >= 0)
+		r = ask_wait(c, &w->asking, no_more_tasks, w);
+	if (r > 0) {
+		*ret_stopped = true;
+		return 0;
+	}
 	if (r >= 0)
 		r = store_task_by_key(c->store, key, &t);
 	if (r >= 0)
@@ -217,12 +237,16 @@ static int queue(struct waiting *w, const struct points *p, const struct run_opt
 /* 1: stopped before the end. */
 static int measure(struct ctx *c, struct waiting *w, const struct points *p, const struct run_options *o, size_t *bad, size_t *good)
 {
-	int r = queue(w, p, o);
+	int r = o->queue_only ? 0 : asking_begin(c, &w->asking);
 	bool stopped;
 
+	if (r >= 0)
+		r = queue(w, p, o);
 	if (r < 0 || o->queue_only)
 		return MIN(r, 0);
-	r = ask_wait(c, no_more_tasks, w);
+	r = ours(c, w);
+	if (r >= 0)
+		r = ask_wait(c, &w->asking, no_more_tasks, w);
 	stopped = r > 0;
 	if (r >= 0)
 		r = p->n == 1 ? print_runs(c, &w->s[0], p->v[0].commit) : print_matrix(c, w, p);
@@ -254,9 +278,10 @@ static int find_points(struct ctx *c, const struct asked *a, char **argv, const 
 
 static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct run_options *o, size_t *bad, size_t *good)
 {
-	_cleanup_(waiting_release) struct waiting w = {.e = {.cfg = &c->config, .store = c->store}};
+	_cleanup_(waiting_release) struct waiting w = {.e = {.cfg = &c->config, .store = c->store}, .asking = ASKING_INIT};
 	_cleanup_(points_release) struct points p = {0};
 	const char *machine = o->machine ? o->machine : a->tcfg.machine;
+	bool stopped = false;
 	int r = find_points(c, a, argv, o, &p);
 
 	if (r >= 0)
@@ -266,15 +291,15 @@ static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct r
 		r = place_for(&w.e, a, p.v[i].commit, &p.v[i].job, machine, &w.s[i]);
 		w.n += r >= 0;
 	}
-	for (size_t i = 0; r >= 0 && o->profile && i < p.n; i++) {
+	for (size_t i = 0; r >= 0 && o->profile && !stopped && i < p.n; i++) {
 		size_t g = 0;
 
 		if (p.n > 1 && ctx_form(c) == TABLE_TERM && !o->queue_only)
 			term_printf(stdout, "%s%s, %.12s:\n", i ? "\n" : "", p.v[i].name, p.v[i].commit);
-		r = count(c, &w, &w.s[i], p.v[i].commit, machine, o->queue_only, &g);
+		r = count(c, &w, &w.s[i], p.v[i].commit, machine, o->queue_only, &g, &stopped);
 		*good += g;
 	}
-	return r < 0 || o->profile ? MIN(r, 0) : measure(c, &w, &p, o, bad, good);
+	return r < 0 || o->profile ? r < 0 ? r : stopped : measure(c, &w, &p, o, bad, good);
 }
 
 static int run_run(int argc, char **argv, struct ctx *c)
@@ -327,7 +352,9 @@ const struct verb verb_run = {
 		"REV+NAME from then on, NAME being the file's without suffix.\n\n"
 		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): on a machine of the\n"
 		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Where nobody can count, the\n"
-		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf). Exit 1 when a run failed,\n"
-		"130 when stopped before the end.",
+		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf).\n\n"
+		ASK_STOP_TEXT "\n\n"
+		"Exit status: 0 all boots gave values; 1 it does not build, or a boot failed; 2 wrong use; 3 no such tree, commit, job\n"
+		"or machine; 130 stopped before the end. With --queue: 0 when it is queued.",
 	.run = run_run,
 };

@@ -15,7 +15,7 @@ static int private_folder(const char *path, const char *const *own)
 
 int ctx_private_folders(const struct config *cfg)
 {
-	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "trees", "worktrees",
+	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "asking", "trees", "worktrees",
 					    "runs", "logs", "cases", "*.mbox", "*.mbox.lock", "smtp.lock", "build*",
 					    "etc", NULL};
 	static const char *const cache[] = {"builds", "objects", "ccache*", "root", "demo", "demo-base.git", "lock",

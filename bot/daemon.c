@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/asking.h"
 #include "bot/daemon.h"
 #include "bot/engine.h"
 #include "bot/work.h"
@@ -416,6 +417,7 @@ static void one_round(struct daemon *d)
 	heartbeat(d);
 	stop_cancelled(d);
 	(void)store_task_reap(d->c->store, NULL, d->owner);
+	asking_sweep(d->c);
 	r = give_back_orphans(d);
 	if (r >= 0 && !disk_is_full(d)) {
 		r = poll_trees(d);
@@ -461,12 +463,12 @@ static int on_signal(sd_event_source *s _unused_, const struct signalfd_siginfo 
 {
 	struct daemon *d = arg;
 
-	if (si->ssi_signo == SIGHUP) {
+	if (si->ssi_signo == SIGHUP && !d->o->by_hand) {
 		d->reload = true;
 		wake(d);
 		return 0;
 	}
-	log_note("stopping");
+	log_note(d->o->by_hand ? "stopping; once more ends at once" : "stopping");
 	return sd_event_exit(d->ev, 0);
 }
 
@@ -487,6 +489,17 @@ static int take_over(struct daemon *d)
 	return MIN(r, 0);
 }
 
+/* All of them are blocked here. */
+static bool signal_waits(void)
+{
+	sigset_t stop;
+
+	sigemptyset(&stop);
+	sigaddset(&stop, SIGINT);
+	sigaddset(&stop, SIGTERM);
+	return sigtimedwait(&stop, NULL, &(struct timespec){0}) > 0;
+}
+
 static void stop_children(struct daemon *d)
 {
 	usec_t end = mono_usec() + STOP_GRACE;
@@ -494,7 +507,7 @@ static void stop_children(struct daemon *d)
 	d->stopping = true;
 	for (struct child *k = d->children; k; k = k->next)
 		kill(k->pid, SIGTERM);
-	while (d->children && mono_usec() < end) { /* the event loop has ended: no callbacks any more */
+	while (d->children && mono_usec() < end && !signal_waits()) { /* the event loop has ended: no callbacks any more */
 		for (struct child *k = d->children, *next; k; k = next) {
 			next = k->next;
 			if (waitpid(k->pid, NULL, WNOHANG) != 0)

@@ -13,9 +13,11 @@ struct daemon_options {
 	int (*tick)(void *arg, struct ctx *c);
 	void *arg;
 	const char *only_tree;          /* poll only this tree (NULL: all) */
+	bool by_hand;                   /* a person waits at a terminal: SIGHUP stops, too */
 };
 /* Runs until SIGTERM or SIGINT (then returns 0 after stopping the workers), tick's wish, or idleness. Takes the state
- * folder's lock; -EWOULDBLOCK where another daemon has it. SIGHUP reads the configuration again. */
+ * folder's lock; -EWOULDBLOCK where another daemon has it. SIGHUP reads the configuration again. A second signal while
+ * the workers are stopped ends them at once. */
 int daemon_run(struct ctx *c, const struct daemon_options *o);
 /* True while another process runs a daemon on this state folder. */
 bool daemon_is_running(const struct config *cfg);

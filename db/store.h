@@ -285,6 +285,10 @@ int store_task_by_key(struct store *s, const char *key, struct db_task *ret);
 /* states: comma list or NULL. */
 int store_tasks(struct store *s, const char *states, struct db_task **ret, size_t *ret_n);
 int store_task_cancel(struct store *s, int64_t id);     /* ready or running -> cancelled */
+/* Nobody wants it any more: those of the tasks that are ready or running, and that nothing active waits for, become
+ * cancelled and give their keys back, so that the same work can be queued anew; so do the builds that only they needed
+ * and that were queued for a comparison that is cancelled. Returns how many. */
+int store_tasks_withdraw(struct store *s, const int64_t *id, size_t n, const char *why);
 /* failed or cancelled -> ready, attempts 0; with it what it needs, and what only failed because of it. */
 int store_task_retry(struct store *s, int64_t id);
 /* When the next ready task's time comes: usec, 0 for none waiting. */

@@ -230,6 +230,49 @@ int store_task_cancel(struct store *s, int64_t id)
 	return r < 0 ? r : tx_end(s, cancel(s, id));
 }
 
+/* Active, and nothing active waits for it. */
+#define NOT_NEEDED                                                                                                     \
+	"state IN ('ready', 'running') AND NOT EXISTS "                                                                \
+	"(SELECT 1 FROM task_dep d JOIN task n ON n.id = d.task WHERE d.needs = task.id AND n.state IN ('ready', 'running'))"
+#define WITHDRAW                                                                                                       \
+	"UPDATE task SET state = 'cancelled', key = key || '~' || id, owner = NULL, lease_until = NULL, ended = ?2, result = ?3 "
+
+static int withdraw(struct store *s, int64_t id, usec_t now, const char *why)
+{
+	int r = db_exec(s, WITHDRAW "WHERE id = ?1 AND " NOT_NEEDED, INT(id), INT(now), TEXT(why)), builds;
+
+	if (r <= 0)
+		return r;
+	builds = db_exec(s, WITHDRAW "WHERE id IN (SELECT needs FROM task_dep WHERE task = ?1) AND comparison IN "
+			 "(SELECT id FROM comparison WHERE state = 'cancelled') AND " NOT_NEEDED, INT(id), INT(now), TEXT(why));
+	return builds < 0 ? builds : r + builds;
+}
+
+int store_tasks_withdraw(struct store *s, const int64_t *id, size_t n, const char *why)
+{
+	usec_t now = now_usec();
+	int r = store_begin(s), done = 0, before = -1;
+
+	if (r < 0)
+		return r;
+	while (r >= 0 && done != before) { /* what the others needed is free in the next round */
+		before = done;
+		for (size_t i = 0; r >= 0 && i < n; i++) {
+			r = withdraw(s, id[i], now, why);
+			done += MAX(r, 0);
+		}
+	}
+	r = tx_end(s, MIN(r, 0));
+	return r < 0 ? r : done;
+}
+
+static bool is_withdrawn(const struct db_task *t)
+{
+	_cleanup_free_ char *end = xasprintf("~%" PRId64, t->id);
+
+	return streq(t->state, "cancelled") && endswith(t->key, end);
+}
+
 /* With a task come back what it needs, and what only failed because of it (never attempted). */
 static int retry(struct store *s, int64_t id)
 {
@@ -239,6 +282,8 @@ static int retry(struct store *s, int64_t id)
 
 	if (r >= 0 && !fits)
 		r = err_set(-EINVAL, "task %" PRId64 " is %s: only failed and cancelled ones can be tried again", id, t.state);
+	else if (r >= 0 && is_withdrawn(&t))
+		r = err_set(-EINVAL, "task %" PRId64 " was taken back: ask for it again where it was asked for ('run', 'bisect')", id);
 	db_task_release(&t);
 	if (r < 0)
 		return r;

@@ -535,6 +535,30 @@ static char *claim_order(struct store *s, const char *resource, int n)
 	return buf_take(&b);
 }
 
+static void test_withdraw(void)
+{
+	_cleanup_store_ struct store *s = fresh("withdraw.db");
+	int64_t mine = add(s, "build:mine", 0, NULL), both = add(s, "build:both", 0, NULL), a = add(s, "run:a", 0, (int64_t[]){mine, 0}),
+		b = add(s, "run:b", 0, (int64_t[]){both, 0}), other = add(s, "run:other", 0, (int64_t[]){both, 0}), again;
+	_cleanup_free_ char *key = xasprintf("run:a~%" PRId64, a);
+	struct db_task t = {0};
+
+	is_int(claimed(s, "machine:", "w1"), mine, "one is running");
+	is_int(store_tasks_withdraw(s, (int64_t[]){mine, both, a, b}, 4, "gone"), 3, "all but what another one needs");
+	ok(task_is(s, mine, "cancelled", "gone") && task_is(s, a, "cancelled", "gone") && task_is(s, b, "cancelled", "gone"),
+	   "running and ready ones are cancelled");
+	ok(task_is(s, both, "ready", NULL) && task_is(s, other, "ready", NULL), "the other's stay");
+	is_int(store_task_by_key(s, "run:a", &t), -ENOENT, "its key is free");
+	is_int(store_task_by_key(s, key, &t), 0, "and what it was can be read");
+	db_task_release(&t);
+	again = add(s, "run:a", 0, NULL);
+	ok(again > other, "so the same is queued anew");
+	is_int(store_task_retry(s, a), -EINVAL, "the old one is not tried again: %s", err_msg());
+	is_int(store_tasks_withdraw(s, (int64_t[]){a, 12345}, 2, "x"), 0, "what has ended, or never was, counts for nothing");
+	is_int(store_tasks_withdraw(s, (int64_t[]){both, other, again}, 3, "x"), 3, "in any order");
+	is_int(count(s, "task"), 6, "no row is lost");
+}
+
 static void test_turns(void)
 {
 	_cleanup_store_ struct store *s = fresh("turns.db");
@@ -1415,6 +1439,7 @@ int main(void)
 	test_units();
 	test_cases();
 	test_tasks();
+	test_withdraw();
 	test_turns();
 	test_many_tasks();
 	test_claim_race();
