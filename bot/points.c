@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/points.h"
 #include "kernels/patches.h"
+#include "lib/log.h"
 
 void points_release(struct points *p)
 {
@@ -25,6 +26,8 @@ int points_patch(struct store *s, const struct db_tree *tree, const char *git_di
 		r = patches_apply(git_dir, base, &series, wait, &made);
 	if (r < 0)
 		return r;
+	if (made.note)
+		log_note("patch series '%s': %s", series.name, made.note);
 	row.commit = made.oid;
 	row.name = series.name;
 	row.hash = series.hash;

@@ -3,6 +3,7 @@
  * A patch series on top of a commit: the steps of "git am" (mailsplit, mailinfo, apply, write-tree, commit-tree) on an index
  * of our own in the mirror. There is no work tree, so no path of a patch can lead anywhere.
  */
+#include "kernels/patches-series.h"
 #include "kernels/patches.h"
 #include "kernels/tree-priv.h"
 #include "lib/git.h"
@@ -17,8 +18,12 @@ struct apply {
 	char *dir;                      /* ours, beside the mirror */
 	char *date;                     /* of the base, as git reads it */
 	char *head;                     /* the last commit made */
-	int mails;
+	struct strv paths;              /* of the mails, as mailsplit left them */
+	struct series_mail *mails;
+	size_t n, cap;
+	int place;                      /* of the mail that is applied, from 1 */
 	size_t patches;
+	char *note;
 	usec_t deadline;                /* of all steps together */
 };
 
@@ -27,11 +32,20 @@ static void apply_release(struct apply *a)
 	free(a->dir);
 	free(a->date);
 	free(a->head);
+	free(a->note);
+	for (size_t i = 0; i < a->n; i++) {
+		free(a->mails[i].subject);
+		free(a->mails[i].id);
+		free(a->mails[i].parent);
+	}
+	free(a->mails);
+	strv_release(&a->paths);
 }
 
 void patched_release(struct patched *p)
 {
 	free(p->oid);
+	free(p->note);
 	*p = (struct patched){0};
 }
 
@@ -129,7 +143,7 @@ static int refuse(const struct apply *a, const struct mail *m, const char *why)
 {
 	_cleanup_free_ char *file = term_safe(m->file), *subject = term_safe(m->subject ? m->subject : "");
 
-	return err_set(-ENOTSUP, "patch series '%s': mail %d (%s%s%.120s%s) %s", a->s->name, a->mails, file,
+	return err_set(-ENOTSUP, "patch series '%s': mail %d (%s%s%.120s%s) %s", a->s->name, a->place, file,
 		       *subject ? ", \"" : "", subject, *subject ? "\"" : "", why);
 }
 
@@ -149,7 +163,7 @@ static void read_info(struct mail *m, char *info)
 		}
 }
 
-/* keep: the subject with its brackets. */
+/* keep: the subject with its brackets, and no text. */
 static int mailinfo(const struct apply *a, struct mail *m, bool keep)
 {
 	_cleanup_(proc_result_release) struct proc_result r = {0};
@@ -172,11 +186,10 @@ static int mailinfo(const struct apply *a, struct mail *m, bool keep)
 	}
 	if (r.out.s)
 		read_info(m, r.out.s);
-	if (keep)
-		return 0;
+	e = fs_read(patch, 0, &m->patch);
+	if (e < 0 || keep)
+		return MIN(e, 0);
 	e = fs_read(body, 0, &m->body);
-	if (e >= 0)
-		e = fs_read(patch, 0, &m->patch);
 	if (e >= 0 && m->body.len && memchr(m->body.s, 0, m->body.len))
 		e = refuse(a, m, "has a NUL byte in its text");
 	if (e >= 0 && m->body.len + strlen(m->subject ? m->subject : "") > MESSAGE_MAX)
@@ -195,33 +208,52 @@ static bool has_diff(const struct buf *patch)
 	return false;
 }
 
-/* "[PATCH v2 00/15] ..." */
-static bool is_cover(const char *subject)
+/* The first, or where first is false the last, "<id>" of a header of the mail, as it is; "" for none. */
+static char *header_id(const char *text, const char *key, bool first)
 {
-	const char *open = strchr(subject, '['), *close = open ? strchr(open, ']') : NULL;
+	_cleanup_buf_ struct buf b = {0};
+	size_t k = strlen(key);
+	bool inside = false;
+	char *open, *close;
 
-	for (const char *s = open; close && s < close; s++)
-		if ((*s == ' ' || *s == '[') && s[1] == '0' && s[1 + strspn(s + 1, "0")] == '/')
-			return true;
-	return false;
+	for (const char *l = text, *nl; *l && *l != '\n' && *l != '\r'; l = nl + 1) {
+		nl = strchr(l, '\n');
+		if (*l != ' ' && *l != '\t')
+			inside = !strncasecmp(l, key, k) && l[k] == ':';
+		if (inside)
+			buf_add(&b, l, nl ? (size_t)(nl - l) : strlen(l));
+		if (!nl)
+			break;
+	}
+	open = first ? strchr(buf_str(&b), '<') : strrchr(buf_str(&b), '<');
+	close = open ? strchr(open, '>') : NULL;
+	return close ? xstrndup(open, (size_t)(close + 1 - open)) : xstrdup("");
 }
 
-/* 1: a patch; 0: a cover letter or an answer. A patch that lost its diff must not be passed over. */
-static int is_patch(const struct apply *a, struct mail *m)
+/* Notes what series_pick() wants to know of a mail. */
+static int look_at(struct apply *a, const char *path, size_t file)
 {
-	struct mail raw = {.path = m->path, .file = m->file};
-	int r;
+	_cleanup_(mail_release) struct mail m = {.path = xstrdup(path), .file = a->s->v[file].name};
+	_cleanup_buf_ struct buf text = {0};
+	struct series_mail *to;
+	int r = fs_read(path, 0, &text);
 
-	if (has_diff(&m->patch))
-		return 1;
-	r = mailinfo(a, &raw, true);
-	if (r >= 0 && raw.subject && (is_cover(raw.subject) || !strncasecmp(raw.subject, "re:", 3)))
-		r = 0;
-	else if (r >= 0)
-		r = refuse(a, m, m->author ? "has no diff in it" : "is no mail as git format-patch writes it");
-	raw.path = NULL;
-	mail_release(&raw);
-	return r;
+	a->place = (int)a->n + 1;
+	if (r >= 0)
+		r = mailinfo(a, &m, true);
+	if (r < 0)
+		return r;
+	GROW(a->mails, a->n, a->cap);
+	to = &a->mails[a->n++];
+	*to = (struct series_mail){.subject = m.subject ? TAKE_PTR(m.subject) : xstrdup(""), .id = header_id(buf_str(&text), "Message-ID", true),
+				   .parent = header_id(buf_str(&text), "In-Reply-To", true), .file = m.file, .file_index = file,
+				   .has_diff = has_diff(&m.patch), .has_author = m.author != NULL};
+	if (!*to->parent) {
+		free(to->parent);
+		to->parent = header_id(buf_str(&text), "References", false);
+	}
+	strv_add(&a->paths, path);
+	return 0;
 }
 
 static int write_message(const struct apply *a, const struct mail *m)
@@ -260,17 +292,15 @@ static int commit(struct apply *a, const struct mail *m)
 	return r;
 }
 
-static int apply_mail(struct apply *a, const char *path, const char *file)
+static int apply_mail(struct apply *a, size_t i)
 {
-	_cleanup_(mail_release) struct mail m = {.path = xstrdup(path), .file = file};
+	_cleanup_(mail_release) struct mail m = {.path = xstrdup(a->paths.v[i]), .file = a->mails[i].file};
 	_cleanup_(proc_result_release) struct proc_result res = {0};
 	int r;
 
-	a->mails++;
+	a->place = (int)i + 1;
 	r = mailinfo(a, &m, false);
-	if (r >= 0)
-		r = is_patch(a, &m);
-	if (r <= 0)
+	if (r < 0)
 		return r;
 	if (!m.author || !*m.author || !m.address || !*m.address)
 		return refuse(a, &m, "has no author: it is no mail as git format-patch writes it");
@@ -289,16 +319,14 @@ static int apply_mail(struct apply *a, const char *path, const char *file)
 
 /* ---- all of them ---- */
 
-static int apply_file(struct apply *a, size_t i)
+static int split_file(struct apply *a, size_t i)
 {
 	const struct patch_file *f = &a->s->v[i];
 	_cleanup_(proc_result_release) struct proc_result res = {0};
-	_cleanup_free_ char *in = xasprintf("%s/in", a->dir), *box = xasprintf("%s/mails", a->dir), *out = xasprintf("-o%s", box);
+	_cleanup_free_ char *in = xasprintf("%s/in", a->dir), *box = xasprintf("%s/mails-%zu", a->dir, i), *out = xasprintf("-o%s", box);
 	_cleanup_strv_ struct strv names = {0};
-	int r = fs_rm_rf(box);
+	int r = fs_mkdir_p(box);
 
-	if (r >= 0)
-		r = fs_mkdir_p(box);
 	if (r >= 0)
 		r = fs_write_atomic(in, buf_str(&f->text), f->text.len);
 	if (r >= 0)
@@ -314,7 +342,7 @@ static int apply_file(struct apply *a, size_t i)
 	for (size_t k = 0; r >= 0 && k < names.n; k++) {
 		_cleanup_free_ char *path = xasprintf("%s/%s", box, names.v[k]);
 
-		r = apply_mail(a, path, f->name);
+		r = look_at(a, path, i);
 	}
 	return r;
 }
@@ -322,14 +350,18 @@ static int apply_file(struct apply *a, size_t i)
 static int apply_all(struct apply *a)
 {
 	_cleanup_(proc_result_release) struct proc_result res = {0};
+	_cleanup_free_ size_t *order = NULL;
+	size_t n = 0;
 	int r = git(a, ARGV("read-tree", a->base), NULL, NULL, &res);
 
 	if (r >= 0 && res.status)
 		r = git_failed(&res, "read the base's files");
 	for (size_t i = 0; r >= 0 && i < a->s->n; i++)
-		r = apply_file(a, i);
-	if (r >= 0 && !a->patches)
-		r = err_set(-ENOTSUP, "patch series '%s' holds no patch", a->s->name);
+		r = split_file(a, i);
+	if (r >= 0)
+		r = series_pick(a->s->name, a->mails, a->n, a->s->listed, &order, &n, &a->note);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = apply_mail(a, order[i]);
 	return r;
 }
 
@@ -353,7 +385,7 @@ static int look_up(const char *git_dir, const char *base, const struct patches *
 	if (git_reference_name_to_id(&id, repo, name) < 0 ||
 	    git_graph_ahead_behind(&ahead, &behind, repo, &id, git_commit_id(b)) < 0 || behind || !ahead)
 		return 0;
-	*ret = (struct patched){xstrdup(git_oid_tostr_s(&id)), ahead, true};
+	*ret = (struct patched){xstrdup(git_oid_tostr_s(&id)), ahead, true, NULL};
 	return 1;
 }
 
@@ -392,7 +424,7 @@ static int make(const char *git_dir, const char *base, const struct patches *s, 
 	if (r >= 0)
 		r = keep(&a);
 	if (r >= 0)
-		*ret = (struct patched){TAKE_PTR(a.head), a.patches, false};
+		*ret = (struct patched){TAKE_PTR(a.head), a.patches, false, TAKE_PTR(a.note)};
 	else
 		why = xstrdup(err_msg());
 	(void)fs_rm_rf(top);

@@ -104,6 +104,7 @@ static int read_list(struct patches *s, const char *dir, const char *name, const
 	_cleanup_free_ char *copy = xstrdup(text), *shown = term_safe(name);
 	int r = 0, line = 0;
 
+	s->listed = true;
 	for (char *at = copy, *l; r == 0 && (l = strsep(&at, "\n"));) {
 		char *rest;
 
@@ -163,10 +164,12 @@ static int read_file(struct patches *s, const char *path)
 	return add_text(s, slash ? slash + 1 : path, &text);
 }
 
+/* The second rules: what the first ones took for a series may have had answers in it. */
 static void hash_all(struct patches *s)
 {
 	_cleanup_buf_ struct buf all = {0};
 
+	buf_adds(&all, "2");
 	for (size_t i = 0; i < s->n; i++) {
 		char hex[SHA256_HEX];
 

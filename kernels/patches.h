@@ -30,6 +30,7 @@ struct patches {
 	char *name;                     /* fs_word() of the path */
 	char hash[SHA256_HEX];          /* of the files' contents in their order */
 	struct patch_file *v; size_t n, cap;
+	bool listed;                    /* somebody wrote down the files in their order */
 };
 /* path: an mbox or one mail; a folder with a file "series" that lists patch files, or else of *.patch, *.eml and *.mbox in
  * the order of their names; or such a list itself, whose files are in its folder or below. */
@@ -40,10 +41,12 @@ struct patched {
 	char *oid;
 	size_t patches;                 /* commits made of it; cover letters and answers in the mbox make none */
 	bool known;                     /* was there already */
+	char *note;                     /* what was passed over that might be missed, or NULL; not when it was known */
 };
 void patched_release(struct patched *p);
-/* base: full id. Kept under refs/kperfbot/patched/ for good. -ENOTSUP where a patch does not apply or is none, the message names
- * mail and file. While that mirror is fetched: waits, or without wait -EWOULDBLOCK. */
+/* What is applied, and in which order, is what the mails' subjects say (kernels/patches-series.h): all numbers of the newest version, no
+ * cover letters, no answers. base: full id. Kept under refs/kperfbot/patched/ for good. -ENOTSUP where a patch does not apply or is none, where numbers are missing or twice, or
+ * where the mails are several series: the message names them. While that mirror is fetched: waits, or without wait -EWOULDBLOCK. */
 int patches_apply(const char *git_dir, const char *base, const struct patches *s, bool wait, struct patched *ret);
 
 #endif

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Patch series become the commits that "git am" makes of them, and hostile ones become nothing. */
+#include "kernels/patches-series.h"
 #include "kernels/patches.h"
 #include "kernels/tree.h"
 #include "lib/proc.h"
@@ -196,6 +197,169 @@ static void test_accepted(void)
 	is_str(two, "1", "one commit came of it");
 }
 
+static void test_subjects(void)
+{
+	static const struct { const char *s; bool answer, numbered; unsigned number, total; double version; bool rfc, resend; const char *rest; } cases[] = {
+		{"[PATCH] a: b", 0, 0, 0, 0, 1, 0, 0, "a: b"}, {"a: b", 0, 0, 0, 0, 1, 0, 0, "a: b"}, {"", 0, 0, 0, 0, 1, 0, 0, ""},
+		{"[PATCH 1/3] a", 0, 1, 1, 3, 1, 0, 0, "a"}, {"[PATCH 0/3] a", 0, 1, 0, 3, 1, 0, 0, "a"}, {"[PATCH v6,00/24] a", 0, 1, 0, 24, 6, 0, 0, "a"},
+		{"[PATCH net-next v2 0/3] a", 0, 1, 0, 3, 2, 0, 0, "a"}, {"[PATCH v2 net-next 03/15] a", 0, 1, 3, 15, 2, 0, 0, "a"},
+		{"[RFC PATCH 1/2] a", 0, 1, 1, 2, 1, 1, 0, "a"}, {"[PATCH RFC v3 1/2] a", 0, 1, 1, 2, 3, 1, 0, "a"}, {"[RFC v2 1/2] a", 0, 1, 1, 2, 2, 1, 0, "a"},
+		{"[PATCH 1/3 v2] a", 0, 1, 1, 3, 2, 0, 0, "a"}, {"[PATCH 1/3v2] a", 0, 1, 1, 3, 2, 0, 0, "a"}, {"[RESEND PATCH] a", 0, 0, 0, 0, 1, 0, 1, "a"},
+		{"[PATCH v2 RESEND 2/2] a", 0, 1, 2, 2, 2, 0, 1, "a"}, {"[PATCHv2 1/2] a", 0, 1, 1, 2, 2, 0, 0, "a"}, {"[PATCH-v3 1/2] a", 0, 1, 1, 2, 3, 0, 0, "a"},
+		{"[patch 03/15] a", 0, 1, 3, 15, 1, 0, 0, "a"}, {"[PATCH V4] a", 0, 0, 0, 0, 4, 0, 0, "a"}, {"[PATCH v2.1 2/3] a", 0, 1, 2, 3, 2.1, 0, 0, "a"},
+		{"[v3,1/2] a", 0, 1, 1, 2, 3, 0, 0, "a"}, {"[PATCH 5.10 001/200] a", 0, 1, 1, 200, 1, 0, 0, "a"},
+		{"[PATCH AUTOSEL 6.1 12/30] a", 0, 1, 12, 30, 1, 0, 0, "a"}, {"[RFC][PATCH 2/3] a", 0, 1, 2, 3, 1, 1, 0, "a"},
+		{"[PATCH][v2] a", 0, 0, 0, 0, 2, 0, 0, "a"}, {"[some-list] [PATCH v2 1/2] a", 0, 1, 1, 2, 2, 0, 0, "a"}, {"[RFCv2 1/2] a", 0, 1, 1, 2, 2, 1, 0, "a"},
+		{"[PATCH/RFC 1/2] a", 0, 1, 1, 2, 1, 1, 0, "a"}, {"Re: [PATCH 1/3] a", 1, 1, 1, 3, 1, 0, 0, "a"}, {"RE: [PATCH] a", 1, 0, 0, 0, 1, 0, 0, "a"},
+		{"Re[2]: [PATCH] a", 1, 0, 0, 0, 1, 0, 0, "a"}, {"AW: [PATCH] a", 1, 0, 0, 0, 1, 0, 0, "a"}, {"re : a", 1, 0, 0, 0, 1, 0, 0, "a"},
+		{"Re: Re: a", 1, 0, 0, 0, 1, 0, 0, "a"}, {"[list] Re: [PATCH 1/2] a", 1, 1, 1, 2, 1, 0, 0, "a"}, {"Fwd: [PATCH] a", 1, 0, 0, 0, 1, 0, 0, "a"},
+		{"Re\xef\xbc\x9a[PATCH] a", 1, 0, 0, 0, 1, 0, 0, "a"}, {"FW: [PATCH] a", 1, 0, 0, 0, 1, 0, 0, "a"}, {"fw: qcom: a", 0, 0, 0, 0, 1, 0, 0, "fw: qcom: a"},
+		{"regulator: a", 0, 0, 0, 0, 1, 0, 0, "regulator: a"}, {"rfc: [a] b", 0, 0, 0, 0, 1, 0, 0, "rfc: [a] b"}, {"[open a", 0, 0, 0, 0, 1, 0, 0, "[open a"},
+		{"[PATCH 1/] a", 0, 0, 0, 0, 1, 0, 0, "a"}, {"[PATCH /3] a", 0, 0, 0, 0, 1, 0, 0, "a"}, {"[PATCH 12345/3] a", 0, 0, 0, 0, 1, 0, 0, "a"},
+		{"[tip: x86/urgent] a", 0, 0, 0, 0, 1, 0, 0, "a"}, {"[PATCH v99999999999] a", 0, 0, 0, 0, 1, 0, 0, "a"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct patch_subject s;
+
+		patch_subject_parse(cases[i].s, &s);
+		ok(s.answer == cases[i].answer && s.numbered == cases[i].numbered && s.number == cases[i].number && s.total == cases[i].total &&
+		   s.version == cases[i].version && s.rfc == cases[i].rfc && s.resend == cases[i].resend && streq(s.rest, cases[i].rest),
+		   "'%s': %u/%u v%g", cases[i].s, s.number, s.total, s.version);
+	}
+}
+
+/* "subject|id|parent|diff" for each mail; the order wanted, or words of the refusal. */
+static void test_pick(void)
+{
+	static const struct { const char *mails[8]; bool listed; const char *order, *says; } cases[] = {
+		{{"[PATCH] a|||d"}, 0, "0", ""}, {{"a|||d"}, 0, "0", ""}, {{"[PATCH 1/1] a|||d"}, 0, "0", ""},
+		{{"[PATCH 0/3] c", "[PATCH 3/3] c3|||d", "[PATCH 1/3] c1|||d", "[PATCH 2/3] c2|||d"}, 0, "2 3 1", ""},
+		{{"[PATCH 1/2] a|1||d", "Re: [PATCH 1/2] a|2|1|d", "[PATCH 2/2] b|3||d"}, 0, "0 2", "1 answer with a diff"},
+		/* answers with other subjects: below a patch, or below an answer; and a cover letter with a diff */
+		{{"[PATCH 0/2] c|0||d", "[PATCH 1/2] a|1|0|d", "[PATCH 2/2] b|2|1|d", "what about this?|3|2|d"}, 0, "1 2", "1 answer"},
+		{{"[PATCH 1/1] a|1||d", "Re: [PATCH 1/1] a|2|1|", "my idea|3|2|d"}, 0, "0", "1 answer"},
+		{{"[PATCH 1/1] a|1||d", "[PATCH 1/1] a|2|1|d"}, 0, "0", "1 answer"}, {{"[PATCH] a|1||d", "[tip: x/y] a|2|1|d"}, 0, "0", "1 answer"},
+		{{"[PATCH 1/1] a|1||d", "applied|2|elsewhere|"}, 0, "0", ""}, {{"[PATCH 0/1] c|0||", "[PATCH] a|1|0|d"}, 0, "1", ""},
+		/* a bug report's answer is a patch all the same */
+		{{"[PATCH] a|1|elsewhere|d"}, 0, "0", ""},
+		/* copies */
+		{{"[PATCH 1/2] a|1||d", "[PATCH 1/2] a|1||d", "[PATCH 2/2] b|2||d"}, 0, "0 2", ""},
+		/* gaps and doubles */
+		{{"[PATCH 0/3] c", "[PATCH 1/3] a|||d", "[PATCH 3/3] c|||d"}, 0, "", "of [PATCH n/3] 2/3 is missing"},
+		{{"[PATCH v2 2/4] a|||d"}, 0, "", "of [PATCH v2 n/4] 1/4, 3/4, 4/4 are missing"},
+		{{"[PATCH 1/9999] a|||d"}, 0, "", "11/9999 and 9988 more are missing"},
+		{{"[PATCH 1/2] a|1||d", "[PATCH 2/2] b|2||d", "[PATCH 2/2] c|3||d"}, 0, "", "2/2 of [PATCH n/2] twice: mails 2 and 3"},
+		{{"[PATCH 3/2] a|||d"}, 0, "", "3/2, which is no number"}, {{"[PATCH 2/3] a|||"}, 0, "", "mail 1 (x.mbox, \"[PATCH 2/3] a\") has no diff"},
+		{{"[PATCH v2 00/15] c|||"}, 0, "", "holds no patch"}, {{"Re: [PATCH] a|||d"}, 0, "", "holds no patch"}, {{"[PATCH] a|||"}, 0, "", "has no diff"},
+		{{"[PATCH v6,00/02] c|||d", "[PATCH v6,01/02] a|||d", "[PATCH v6,02/02] b|||d"}, 0, "1 2", ""},
+		/* versions */
+		{{"[PATCH 1/2] a|1||d", "[PATCH 2/2] b|2||d", "[PATCH v2 1/2] a|3||d", "[PATCH v2 2/2] b|4||d"}, 0, "2 3",
+		 "[PATCH n/2] (2 patches) passed over for the newer [PATCH v2 n/2]"},
+		{{"[PATCH v3 1/1] a|3||d", "[PATCH 1/2] a|1||d", "[PATCH 2/2] b|2||d", "[PATCH v2 1/1] b|2.1||d"}, 0, "0", "for the newer [PATCH v3 n/1]"},
+		{{"[PATCH] a|1||d", "[PATCH v2] a|2|1|d"}, 0, "1", "passed over for the newer [PATCH v2]"},
+		{{"[PATCH] a|1||d", "Re: [PATCH] a|2|1|", "[PATCH v2] a|3|2|d"}, 0, "2", "the newer [PATCH v2]"},
+		{{"[PATCH] a|1||d", "[RESEND PATCH] a|2||d"}, 0, "1", "the newer [RESEND PATCH]"},
+		{{"[PATCH 1/2] a|1||d", "[PATCH 2/2] b|2||d", "[PATCH v2 2/2] b|3||d"}, 0, "", "of [PATCH v2 n/2] 1/2 is missing"},
+		/* several series */
+		{{"[PATCH 1/1] a|1||d", "[PATCH v2 1/1] z|2||d"}, 0, "", "more than one series: [PATCH n/1] (1 patch, \"[PATCH 1/1] a\"), [PATCH v2 n/1] (1 patch"},
+		{{"[PATCH 1/2] a|1||d", "[PATCH 2/2] b|2||d", "[PATCH 1/1] z|3||d"}, 0, "", "more than one series"},
+		{{"[PATCH 1/2] a|1||d", "[PATCH 2/2] b|2||d", "[PATCH] z|3||d"}, 0, "", "more than one series"},
+		{{"[RFC PATCH v2] a|1||d", "[PATCH] a|2||d"}, 0, "", "more than one series"},
+		{{"[PATCH] a|1||d", "[PATCH] z|2||d"}, 0, "", "2 patches without numbers in one mailbox, which nobody can put in order: \"[PATCH] a\", \"[PATCH] z\""},
+		/* git format-patch -N, and a list that somebody wrote */
+		{{"[PATCH] a|||d", "[PATCH] z|||d"}, 0, "0 1", ""}, {{"[PATCH 1/7] z|1||d", "[PATCH] a|2||d", "[PATCH 3/4] b|3||d"}, 1, "0 1 2", ""},
+		{{"[PATCH 1/3] z|1||d", "[PATCH 3/3] b|3||d"}, 1, "", "2/3 is missing"},
+		{{"\033[31m[PATCH 1/1] a|1||d", "\033[PATCH 1/2] b|2||d"}, 0, "", "without numbers"},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		struct series_mail m[8] = {0};
+		_cleanup_free_ size_t *order = NULL;
+		_cleanup_free_ char *note = NULL;
+		_cleanup_buf_ struct buf got = {0};
+		size_t n = 0, taken = 0;
+		int r;
+
+		for (; n < 8 && cases[i].mails[n]; n++) {
+			char *copy = xstrdup(cases[i].mails[n]), *at = copy;
+			const char *diff;
+
+			m[n] = (struct series_mail){.file = "x.mbox", .has_author = true};
+			m[n].subject = xstrdup(strsep(&at, "|") ?: "");
+			m[n].id = xstrdup(strsep(&at, "|") ?: "");
+			m[n].parent = xstrdup(strsep(&at, "|") ?: "");
+			diff = strsep(&at, "|");
+			m[n].has_diff = diff && *diff;
+			free(copy);
+		}
+		err_clear();
+		r = series_pick("x", m, n, cases[i].listed, &order, &taken, &note);
+		for (size_t k = 0; r == 0 && k < taken; k++)
+			buf_addf(&got, "%s%zu", k ? " " : "", order[k]);
+		ok((r == 0) == (*cases[i].order != 0) && (r == 0 || r == -ENOTSUP), "mailbox %zu: %d", i, r);
+		is_str(buf_str(&got), cases[i].order, "its patches");
+		ok(strstr(r ? err_msg() : note ? note : "", cases[i].says) != NULL && (*cases[i].says || !note), "says: %s", r ? err_msg() : note ? note : "");
+		ok(!strchr(err_msg(), '\033'), "and drives no terminal");
+		for (size_t k = 0; k < n; k++) {
+			free(m[k].subject);
+			free(m[k].id);
+			free(m[k].parent);
+		}
+	}
+}
+
+/* Real mails, with git: order, answers, versions, encoded subjects. */
+static void test_series(void)
+{
+	_cleanup_free_ char *want = apply("s.mbox", NULL), *shuffled = NULL, *thread = NULL, *versions = NULL, *gap = NULL, *coded = NULL;
+	struct patched p = {0};
+
+	free(sh("cat ../folder/0003* ../folder/0000* ../folder/0001* ../folder/0002* >../shuffled.mbox\n"
+		"{ cat ../s.mbox; sed '/^Subject/s/^Subject: /Subject: Re: /; s/new1/other/g' ../folder/0001*; } >../thread.mbox\n"
+		"{ sed 's/PATCH /PATCH v2 /; s/^From: Ann/From: Ann/' ../folder/000*; sed 's/of patch 2/of an older patch 2/' ../folder/000*; } >../versions.mbox\n"
+		"cat ../folder/0001* ../folder/0003* >../gap.mbox\n"
+		"sed 's/^Subject: .PATCH 1.3. /Subject: =?UTF-8?q?=5BPATCH=201=2F3=5D?=\\n /' ../folder/0001* >../coded.mbox; cat ../folder/000[23]* >>../coded.mbox"));
+	shuffled = apply("shuffled.mbox", &p);
+	is_str(shuffled, want, "mails in any order: the same commit");
+	thread = apply("thread.mbox", &p);
+	is_str(thread, want, "an answer with an unquoted diff is none of it");
+	ok(p.note && strstr(p.note, "1 answer with a diff passed over"), "and that is said: %s", p.note ? p.note : "(nothing)");
+	free(TAKE_PTR(p.note));
+	versions = apply("versions.mbox", &p);
+	is_str(versions, want, "the newest version only");
+	ok(p.note && strstr(p.note, "[PATCH n/3] (3 patches) passed over for the newer [PATCH v2 n/3]"), "and that is said: %s",
+	   p.note ? p.note : "(nothing)");
+	free(TAKE_PTR(p.note));
+	coded = apply("coded.mbox", &p);
+	is_str(coded, want, "a subject in another encoding");
+	gap = apply("gap.mbox", &p);
+	ok(!*gap && strstr(err_msg(), "2/3 is missing"), "a gap: %s", err_msg());
+}
+
+/* A mailbox from a public list in its shape: three patches, and a reviewer's idea as a diff; and one that lost a mail. */
+static void test_review(void)
+{
+	struct patches s = {0};
+	struct patched p = {0};
+	_cleanup_free_ char *from = NULL;
+
+	from = sh("git checkout -q --orphan review main; git rm -q -rf . ; printf 'one\\ntwo\\nthree\\n' >a.txt\n"
+		  "printf '%%s\\n' '#!/bin/sh' '# rev c0' \"n=\\$(od -An -N2 -tu2 /dev/urandom | tr -d ' ')\" "
+		  "\"awk -v l=1000 -v n=\\$n 'BEGIN { printf \\\"ops_per_sec: %%.3f\\\\n\\\", l * (1 + (n / 65535 - 0.5) * 0.01) }'\" >bench.sh\n"
+		  "git add .; git commit -q -m review; git push -q %s HEAD:refs/heads/review; git rev-parse HEAD; git checkout -q -f main >&2; "
+		  "git rev-parse review", mirror);
+	is_int(patches_read("tests/fixtures/patches/answer.mbox", &s), 0, "a thread");
+	is_int(patches_apply(mirror, from, &s, true, &p), 0, "applies (%s)", err_msg());
+	is_int(p.patches, 3, "three patches, the answer's diff is none");
+	patched_release(&p);
+	patches_release(&s);
+	is_int(patches_read("tests/fixtures/patches/missing.mbox", &s), 0, "one that lost a mail");
+	is_int(patches_apply(mirror, from, &s, true, &p), -ENOTSUP, "does not apply");
+	ok(strstr(err_msg(), "is not whole: of [PATCH n/3] 2/3 is missing") != NULL, "and says why: %s", err_msg());
+	patches_release(&s);
+}
+
 /* A kill at any point: the next call mends what was left and gives the same commit. */
 static void test_killed(void)
 {
@@ -269,6 +433,10 @@ int main(void)
 	test_names();
 	test_refused();
 	test_accepted();
+	test_subjects();
+	test_pick();
+	test_series();
+	test_review();
 	test_killed();
 	fs_rm_rf(top);
 	free(work);
