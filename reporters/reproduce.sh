@@ -285,12 +285,10 @@ compare() {
 			printf '%s %s\n' "$side" "$value"
 		done
 	done | awk -v kpi="$kpi" -v expected="$expected" '
-		{ n[$1]++; s[$1] += $2; q[$1] += $2 * $2 }
-		function show(side, m, v) {
-			m = s[side] / n[side]
-			v = q[side] / n[side] - m * m
-			printf("%-8s %.10g (sd %.3g, %d boots)\n", side, m, (v > 0 ? sqrt(v) : 0), n[side])
-			return m
+		{ d = $2 - mean[$1]; mean[$1] += d / ++n[$1]; m2[$1] += d * ($2 - mean[$1]) } # Welford
+		function show(side) {
+			printf("%-8s %.10g (sd %.3g, %d boots)\n", side, mean[side], sqrt(m2[side] / n[side]), n[side])
+			return mean[side]
 		}
 		END {
 			if (!n["parent"] || !n["culprit"]) { print "runs of both kernels are needed"; exit 1 }

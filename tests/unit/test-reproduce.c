@@ -144,6 +144,10 @@ int main(void)
 		is_int(run("run culprit 3", &again), 0, "one run more");
 		is_int(run("compare", &again), 0, "compare alone");
 		ok(strstr(buf_str(&again), "(sd 0, 3 boots)") != NULL, "it takes the third run in");
+		sh("cd 'wo rk/result/parent'; echo 'speed: 86400000.1' >1/command; echo 'speed: 86400000.5' >2/command");
+		buf_clear(&again);
+		is_int(run("compare", &again), 0, "large figures that lie close together");
+		ok(strstr(buf_str(&again), "parent   86400000.3 (sd 0.2, 2 boots)\n") != NULL, "have their spread: %s", buf_str(&again));
 	}
 	if (chdir(top) == 0)
 		fs_rm_rf(tmp);
