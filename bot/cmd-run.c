@@ -48,11 +48,119 @@ static int print_runs(struct ctx *c, const struct scope *s, const char *commit)
 		f.metric_glob = job_kpis(&j)[0];
 		r = store_query(c->store, f.metric_glob ? "series" : "runs", &f, &t);
 	}
-	if (r >= 0)
+	if (r >= 0 && !t.n_rows && ctx_form(c) == TABLE_TERM) { /* no boot gave a value: then how they ended */
+		table_release(&t);
+		t = (struct table){0};
+		f.metric_glob = NULL;
+		r = store_query(c->store, "runs", &f, &t);
+	}
+	if (r >= 0 && (t.n_rows || ctx_form(c) != TABLE_TERM))
 		r = table_print(&t, ctx_form(c), stdout);
 	job_release(&j);
 	return r;
 }
+
+/* ---- how it went ---- */
+
+struct ending { char *text; size_t n; };
+struct tally { size_t ok, bad; struct ending *v; size_t n, cap; char *files; };
+
+static void tally_release(struct tally *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->v[i].text);
+	free(t->v);
+	free(t->files);
+}
+
+static void tally_add(struct tally *t, const struct db_run *r)
+{
+	_cleanup_free_ char *text = xasprintf("%s%s%s", r->verdict, r->cause ? ": " : "", r->cause ? r->cause : "");
+	size_t i = 0;
+
+	if (streq(r->verdict, "ok")) {
+		t->ok++;
+		return;
+	}
+	t->bad++;
+	free(t->files);
+	t->files = xstrdup(r->result_dir);
+	while (i < t->n && strcmp(t->v[i].text, text))
+		i++;
+	if (i == t->n) {
+		GROW(t->v, t->n, t->cap);
+		t->v[t->n++] = (struct ending){TAKE_PTR(text), 0};
+	}
+	t->v[i].n++;
+}
+
+/* The runs since then, whoever asked for them. */
+static int tally_runs(struct ctx *c, const struct scope *s, int64_t build, usec_t since, struct tally *ret)
+{
+	struct db_run *runs = NULL;
+	size_t n = 0;
+	int r = store_runs(c->store, build, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (runs[i].started >= since)
+			tally_add(ret, &runs[i]);
+	DB_LIST_RELEASE(runs, n, db_run_release);
+	return r;
+}
+
+static void say_bad_runs(const char *commit, const struct tally *t)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	buf_addf(&b, "%zu of %zu boots of %.12s gave no value: ", t->bad, t->bad + t->ok, commit);
+	for (size_t i = 0; i < t->n; i++) {
+		buf_adds(&b, i ? "; " : "");
+		buf_add_shown(&b, t->v[i].text);
+		if (t->n > 1)
+			buf_addf(&b, " (%zu)", t->v[i].n);
+	}
+	term_printf(stderr, "kperfbot: %s%s%s\n", buf_str(&b), t->files ? "; files of the last one: " : "", t->files ? t->files : "");
+}
+
+/* No runs: the build's fault, or that of what should have built it. */
+static void say_not_run(struct ctx *c, const struct scope *s, const char *commit, const struct db_build *b)
+{
+	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
+	struct db_task t = {0};
+
+	if (streq(b->state, "broken"))
+		term_printf(stderr, "kperfbot: %.12s does not build: %s%s%s%s\n", commit, b->error ? b->error : "no error line",
+			    b->log_path ? "\nkperfbot: its log: " : "", b->log_path && endswith(b->log_path, ".zst") ? "zstdcat " : "",
+			    b->log_path ? b->log_path : "");
+	else if (store_task_by_key(c->store, key, &t) >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+		term_printf(stderr, "kperfbot: %.12s was not built: %s; 'kperfbot queue retry %" PRId64 "' tries again\n", commit,
+			    t.result ? t.result : t.state, t.id);
+	else
+		term_printf(stderr, "kperfbot: %.12s was not measured; 'kperfbot queue list --all' tells more\n", commit);
+	db_task_release(&t);
+}
+
+/* Says what went wrong with the boots asked for since then; what went well is in the table. */
+static int say_ending(struct ctx *c, const struct scope *s, const char *commit, usec_t since, bool stopped, size_t *bad, size_t *good)
+{
+	_cleanup_(tally_release) struct tally t = {0};
+	_cleanup_(db_build_release) struct db_build b = {0};
+	int r = store_build_get(c->store, s->tree.id, commit, s->cmp.kconfig, &b);
+
+	if (r >= 0)
+		r = tally_runs(c, s, b.id, since, &t);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	*bad += t.bad + !t.ok;
+	*good += t.ok;
+	if (t.bad)
+		say_bad_runs(commit, &t);
+	else if (!t.ok && !stopped)
+		say_not_run(c, s, commit, &b);
+	return 0;
+}
+
+/* ---- what was measured ---- */
 
 static int by_insns(const void *a, const void *b)
 {
@@ -237,6 +345,7 @@ static int queue(struct waiting *w, const struct points *p, const struct run_opt
 /* 1: stopped before the end. */
 static int measure(struct ctx *c, struct waiting *w, const struct points *p, const struct run_options *o, size_t *bad, size_t *good)
 {
+	usec_t since = now_usec();
 	int r = o->queue_only ? 0 : asking_begin(c, &w->asking);
 	bool stopped;
 
@@ -250,13 +359,9 @@ static int measure(struct ctx *c, struct waiting *w, const struct points *p, con
 	stopped = r > 0;
 	if (r >= 0)
 		r = p->n == 1 ? print_runs(c, &w->s[0], p->v[0].commit) : print_matrix(c, w, p);
-	for (size_t i = 0; r >= 0 && i < p->n; i++) {
-		size_t b = 0, g = 0;
-
-		r = engine_bad_runs(&w->e, &w->s[i], p->v[i].commit, &b, &g, NULL);
-		*bad += b + !g;
-		*good += g;
-	}
+	fflush(stdout);
+	for (size_t i = 0; r >= 0 && i < p->n; i++)
+		r = say_ending(c, &w->s[i], p->v[i].commit, since, stopped, bad, good);
 	return r < 0 ? r : stopped;
 }
 
