@@ -45,6 +45,8 @@ static struct json_object *case_json(const struct db_case *k)
 	if (isfinite(k->posterior))
 		json_object_object_add(o, "posterior", json_object_new_double(k->posterior));
 	json_object_object_add(o, "effect", json_object_new_double(k->effect));
+	if (k->failure)
+		json_object_object_add(o, "failure", json_text(k->failure));
 	json_object_object_add(o, "boots", json_object_new_int64(k->boots));
 	json_object_object_add(o, "builds", json_object_new_int64(k->builds));
 	if (k->proof)
@@ -66,6 +68,15 @@ static void print_mailed(const struct ctx *c, const struct db_case *k)
 	else if (streq(k->state, "undelivered"))
 		printf("not mailed: nobody took it; 'kperfbot case show %" PRId64 "' tells why, 'kperfbot report send "
 		       "%" PRId64 "%s --force' tries again\n", k->id, k->id, smtp);
+}
+
+static void print_case(const struct db_case *k)
+{
+	_cleanup_free_ char *what = k->failure ? xasprintf("fails (%s)", k->failure)
+					       : xasprintf("%s %+.3f%%", k->metric, 100 * k->effect);
+
+	term_printf(stdout, "case %" PRId64 ": %s: %s%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n",
+		    k->id, k->state, what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior, k->boots, k->builds);
 }
 
 static int print_result(struct ctx *c, int64_t id, bool *ret_found)
@@ -92,10 +103,7 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 					     streq(k->state, "unmailed") || streq(k->state, "undelivered"));
 		json_object_array_add(list, case_json(k));
 		if (!c->json)
-			term_printf(stdout, "case %" PRId64 ": %s: %s %+.3f%%%s%s (posterior %.4f, %" PRId64 " boots, "
-				    "%" PRId64 " builds)\n", k->id, k->state, k->metric, 100 * k->effect,
-				    k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior, k->boots,
-				    k->builds);
+			print_case(k);
 		if (!c->json)
 			print_mailed(c, k);
 	}
@@ -185,7 +193,7 @@ static int go_on(struct ctx *c, const struct db_comparison *q, const char *asked
 	int r = store_cases(c->store, NULL, &k, &n), cases = 0;
 
 	if (r >= 0 && streq(q->state, "cancelled"))
-		r = store_comparison_end(c->store, q->id, "open", NULL);
+		r = store_comparison_end(c->store, q->id, "open", NULL, NULL);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		if (k[i].comparison != q->id || !streq(k[i].state, "ignored") || !k[i].note || !startswith(k[i].note, ASKING_STOPPED))
 			continue;
@@ -299,6 +307,7 @@ const struct verb verb_bisect = {
 	.summary = "find the commit that changed a job's KPI between two commits",
 	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the merge base is named.\n"
 		"Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
+		"Where the benchmark fails on BAD and not on GOOD it is the first commit that fails.\n"
 		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed and the mbox is\n"
 		"not written: the case ends as unmailed, and 'report send' mails it. Where a branch asks the same,\n"
 		"the daemon mails it. 'bisect simulate --help' tells of the test bench.\n\n"

@@ -77,8 +77,11 @@ static void tell_what(struct story *s, const struct facts *f)
 	tell(s, "metric", "metric", "%s%s", f->c.metric, f->metric.direction > 0 ? ", higher is better" :
 							 f->metric.direction < 0 ? ", lower is better" : "");
 	json_object_object_add(s->o, "metric", json_text(f->c.metric));
+	if (f->c.failure)
+		tell(s, "failure", "fails", "%s", f->c.failure);
 	tell(s, "verdict", "verdict", "%s", facts_verdict_word(f));
-	tell_effect(s, "change", "whole change", f->c.effect, f->c.effect_lo, f->c.effect_hi, "");
+	if (!f->c.failure)
+		tell_effect(s, "change", "whole change", f->c.effect, f->c.effect_lo, f->c.effect_hi, "");
 	if (f->cmp.reason)
 		tell(s, "comparison", "comparison", "%s%s%s", word, *word ? ": " : "", f->cmp.reason);
 	tell(s, "tree", "tree", "%s %s, %s", f->tree.name, f->cmp.branch ? f->cmp.branch : "", url);
@@ -136,7 +139,13 @@ static void tell_culprit(struct story *s, const struct facts *f)
 	}
 	for (size_t i = 0; !f->single && i < f->left.n && i < 10; i++)
 		buf_addf(&s->text, "%-14s %.12s\n", i ? "" : "one of", f->left.v[i]);
-	if (f->proof.there) {
+	if (f->proof.there && f->c.failure) {
+		tell(s, "proof", "proof", "fails in %.0f%% of %" PRId64 " boots, its parent in %.0f%% of %" PRId64 ", in turns, p = %.2g",
+		     100 * f->proof.mean_culprit, f->proof.boots_culprit, 100 * f->proof.mean_parent, f->proof.boots_parent, f->proof.p);
+		number(s, "p", f->proof.p);
+		if (f->proof.revert)
+			tell(s, "revert", "revert", "%s", f->proof.revert);
+	} else if (f->proof.there) {
 		_cleanup_free_ char *more = xasprintf(", p = %.2g, %" PRId64 " boots of the parent and %" PRId64 " of the commit in turns",
 						      f->proof.p, f->proof.boots_parent, f->proof.boots_culprit);
 

@@ -177,9 +177,12 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 		   struct search *search)
 {
 	struct boots b = {0};
-	int r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.after_run, &b);
+	int r;
 	size_t bad, good;
 
+	if (c->failure)
+		return failure_observe(e, s, c, f->range.oid[i], i, search);
+	r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.after_run, &b);
 	for (size_t k = 0; r >= 0 && k < b.n; k++) {
 		double v = b.value[k];
 
@@ -252,8 +255,8 @@ static int search_for(struct engine *e, const struct scope *s, const struct db_c
 	struct costs k = costs(e, s);
 	struct search *search = NULL;
 	int r = engine_verdict_config(e, s, c->metric, &vc);
-	struct search_config sc = {.confidence = c->confidence, .min_effect = r < 0 ? 0 : vc.min_effect,
-				   .sigma_floor = r < 0 ? 0 : vc.sigma_floor,
+	struct search_config sc = {.confidence = c->confidence, .min_effect = r < 0 || c->failure ? 0 : vc.min_effect,
+				   .sigma_floor = r < 0 || c->failure ? 0 : vc.sigma_floor, .binary = c->failure,
 				   .build_cost = k.build, .boot_cost = k.boot};
 
 	if (r >= 0)
@@ -379,11 +382,15 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 			r = case_state(e, c, "found", "one of %u commits, posterior %.4f", step.set_n, step.posterior);
 			break;
 		case SEARCH_NOT_REPRODUCED:
-			case_note(c, "no difference shown between the ends when measured again");
-			r = case_state(e, c, "not-reproduced", "effects above %.3f%% are excluded", 100 * step.excluded);
+			case_note(c, c->failure ? "the head does not fail more often than the base when run again" :
+				  "no difference shown between the ends when measured again");
+			if (c->failure)
+				r = case_state(e, c, "not-reproduced", "%s", c->note);
+			else
+				r = case_state(e, c, "not-reproduced", "effects above %.3f%% are excluded", 100 * step.excluded);
 			break;
 		case SEARCH_GAVE_UP:
-			case_note(c, "gave up: more boots than allowed");
+			case_note(c, step.why);
 			r = case_state(e, c, "not-reproduced", "gave up after %" PRId64 " boots: %s", c->boots,
 				      step.why ? step.why : "");
 			break;
@@ -512,6 +519,7 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 	if (engine_has_active(e, c->comparison, c->id))
 		return 0;
 	r = engine_scope(e, c->comparison, &s);
+	s.failing = c->failure;
 	if (r >= 0)
 		r = engine_same_epoch(&s);
 	if (r < 0)

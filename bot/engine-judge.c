@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Comparisons: two commits, a job, a machine; from the question to "same", "different" and a case. */
-#include "bot/engine.h"
+#include "bot/engine-priv.h"
 #include "jobs/check.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
@@ -249,17 +249,20 @@ static int side_fails(struct engine *e, const struct scope *s, const char *commi
 	return r;
 }
 
+/* 1: there will be no verdict, or not before more runs. */
 static int side_broken(struct engine *e, const struct scope *s)
 {
-	_cleanup_free_ char *base = NULL, *head = NULL;
+	_cleanup_free_ char *base = NULL, *head = NULL, *more = NULL;
 	int r = side_fails(e, s, s->cmp.base, &base);
 
 	if (r >= 0)
 		r = side_fails(e, s, s->cmp.head, &head);
 	if (r < 0 || (!base && !head))
 		return r;
-	r = end_comparison(e, s, "broken", fault_of(base, head), "%s%s%s", base ? base : "", base && head ? "; " : "",
-			   head ? head : "");
+	if (!base && (r = failure_of_head(e, s, &more)) != 0)
+		return r;
+	r = end_comparison(e, s, "broken", fault_of(base, head), "%s%s%s%s", base ? base : "", base && head ? "; " : "",
+			   head ? head : "", more ? more : "");
 	return r < 0 ? r : 1;
 }
 

@@ -2,6 +2,7 @@
 /* engine-priv.h - between the engine*.c files. */
 #ifndef KPB_BOT_ENGINE_PRIV_H
 #define KPB_BOT_ENGINE_PRIV_H
+#include "bisect/failure.h"
 #include "bot/engine.h"
 
 /* New state of a case, with an event that says why. */
@@ -20,5 +21,24 @@ bool trouble_waits(struct engine *e, enum planned kind, int64_t id);
 int trouble_note(struct engine *e, enum planned kind, int64_t id, int r);
 /* At the end of a plan: what nobody asked about with trouble_waits() is no trouble any more. */
 void troubles_sweep(struct engine *e);
+
+/* ---- engine-failure.c ---- */
+#define PRIO_PROOF 300
+#define FAILURE_METRIC "fails"          /* the metric of cases with a failure; nobody measures it */
+
+/* The head fails and the base does not. Asks for more pairs where that is not sure (1); else 0, and where there is a case,
+ * a new one or one that told it before, *ret_text says so. */
+int failure_of_head(struct engine *e, const struct scope *s, char **ret_text);
+/* Boots of two commits after that run: does b fail in this way more often than a? */
+struct failure_sides { struct failure_result v; size_t n_a, n_b; double rate_a, rate_b; char *text; };
+void failure_sides_release(struct failure_sides *f);
+int failure_compare(struct engine *e, const struct scope *s, const char *failure, const char *a, const char *b,
+		    int64_t after_run, double alpha, struct failure_sides *ret);
+/* Tells the search what boots of a commit say. */
+int failure_observe(struct engine *e, const struct scope *s, const struct db_case *c, const char *commit, uint32_t node,
+		    struct search *search);
+/* The tip with the culprit undone: 1: *ret_text tells; 0: to be booted. */
+int failure_revert(struct engine *e, const struct scope *s, struct db_case *c, const char *revert, int64_t after_run,
+		   char **ret_text);
 
 #endif

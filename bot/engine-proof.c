@@ -5,7 +5,6 @@
 
 #include <json-c/json.h>
 
-#define PRIO_PROOF 300
 #define MAX_PARTS 4             /* culprits searched in one comparison */
 
 /* Where the runs stand now: later ones are fresh. */
@@ -119,6 +118,35 @@ static int proof_disturbed(struct engine *e, const struct scope *s, struct db_ca
 	return r < 0 ? r : 1;
 }
 
+/* The same of a benchmark that fails: the rates of both instead of means. */
+static int prove_failure(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
+{
+	_cleanup_(failure_sides_release) struct failure_sides f = {0};
+	struct verdict_result v = {.sd = NAN, .lo = NAN, .hi = NAN};
+	int r = failure_compare(e, s, c->failure, parent, c->culprit, after, e->cfg->alpha, &f);
+
+	if (r < 0)
+		return r;
+	v.mean_a = f.rate_a;
+	v.mean_b = f.rate_b;
+	v.effect = f.rate_b - f.rate_a;
+	v.p = f.v.p;
+	if (f.v.verdict == VERDICT_MORE) {
+		r = engine_pair_tasks(e, s, parent, c->culprit, (int)f.v.more_boots, PRIO_PROOF, c->id);
+		c->boots += MAX(r, 0);
+		return r < 0 ? r : store_case_put(e->store, c, NULL);
+	}
+	if (f.v.verdict != VERDICT_DIFFERENT)
+		return proof_failed(e, c, &v);
+	{
+		char *text = proof_json(c, parent, &(struct boots){.n = f.n_a}, &(struct boots){.n = f.n_b}, &v);
+
+		free(c->proof);
+		c->proof = text;
+	}
+	return case_state(e, c, "proving", "proven against its parent: %s", f.text);
+}
+
 static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
 {
 	struct verdict_config vc;
@@ -216,6 +244,9 @@ static int conclude(struct engine *e, const struct scope *s, struct db_case *c, 
 			    "else did it: %s", c->culprit, reach.evidence);
 	db_pair_check_release(&reach);
 	proof_set(c, "revert", json_text(said));
+	if (c->failure)
+		return case_state(e, c, "found", "%.12s fails, its parent does not, p=%.2g: %s; revert: %s", c->culprit,
+				  proof_number(c, "p"), c->failure, said);
 	return case_state(e, c, "found", "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
 			 c->culprit, 100 * proof_number(c, "effect"), 100 * proof_number(c, "lo"), 100 * proof_number(c, "hi"),
 			 proof_number(c, "p"), said);
@@ -228,8 +259,15 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 	struct verdict_result v = {0};
 	struct boots a = {0}, b = {0};
 	char text[300];
-	int r = engine_verdict_config(e, s, c->metric, &vc);
+	int r;
 
+	if (c->failure) {
+		_cleanup_free_ char *told = NULL;
+
+		r = failure_revert(e, s, c, revert, after, &told);
+		return r > 0 ? conclude(e, s, c, told) : r;
+	}
+	r = engine_verdict_config(e, s, c->metric, &vc);
 	if (r >= 0)
 		r = engine_boots(e, s, s->cmp.head, c->metric, after, &a);
 	if (r >= 0)
@@ -371,7 +409,7 @@ int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 	if (isfinite(proof_number(c, "effect"))) {
 		_cleanup_free_ char *aligned = proof_text(c, "aligned");
 
-		bool wanted = e->cfg->proof_aligned || proof_number(c, "align") == 1;
+		bool wanted = !c->failure && (e->cfg->proof_aligned || proof_number(c, "align") == 1);
 
 		r = wanted && !aligned ? prove_aligned(e, s, c, json_object_get_string(p)) : prove_by_revert(e, s, c);
 		json_object_put(o);
@@ -380,13 +418,13 @@ int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 	r = need_build(e, s, c, json_object_get_string(p));
 	if (r > 0)
 		r = need_build(e, s, c, c->culprit);
-	if (r > 0)
+	if (r > 0 && !c->failure) /* there is nothing to count where it fails */
 		r = count_both(e, s, c, json_object_get_string(p));
 	if (r == -ENOEXEC) {
 		case_note(c, "the culprit or its parent does not build, so there is no proof");
 		r = case_state(e, c, "found", "not proven: %s", err_msg());
 	} else if (r > 0) {
-		r = prove_with(e, s, c, json_object_get_string(p), json_object_get_int64(t));
+		r = (c->failure ? prove_failure : prove_with)(e, s, c, json_object_get_string(p), json_object_get_int64(t));
 	}
 	json_object_put(o);
 	return MIN(r, 0);

@@ -139,6 +139,11 @@ static int canary_run(struct engine *e, const struct canary *k, int64_t *next, i
 #define FAILED_IN_A_ROW 8
 #define RUNS_PER_BOOT 10        /* of max_boots: more than that in one comparison is no measuring any more */
 
+static bool says_nothing(const struct scope *s, const struct db_run *run)
+{
+	return s->failing ? streq(run->verdict, "infra") : !streq(run->verdict, "ok");
+}
+
 /* Who asks for a verdict and only gets failures would ask for ever: -ENOTRECOVERABLE then. */
 static int still_runs(struct engine *e, const struct scope *s, const char *commit)
 {
@@ -149,7 +154,7 @@ static int still_runs(struct engine *e, const struct scope *s, const char *commi
 
 	if (r >= 0)
 		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
-	for (i = r < 0 ? 0 : n; i > 0 && !streq(runs[i - 1].verdict, "ok"); i--)
+	for (i = r < 0 ? 0 : n; i > 0 && says_nothing(s, &runs[i - 1]); i--)
 		bad++;
 	for (i = 0; r >= 0 && i < n; i++)
 		recent += runs[i].id > s->cmp.after_run;

@@ -6,6 +6,7 @@
  *
  *	branch moved   -> comparison (base, head, job, machine)
  *	comparison     -> build tasks, interleaved run tasks, verdict: same | different | broken
+ *	broken         -> where the head alone fails: a case, too, about the failure (engine-failure.c)
  *	different      -> case: bisecting -> proving -> found -> reported, or unmailed (by hand), or undelivered
  */
 #ifndef KPB_BOT_ENGINE_H
@@ -49,6 +50,7 @@ struct scope {
 	struct db_machine machine;
 	struct db_job job;
 	char *git_dir;
+	bool failing;           /* runs that fail are answers, too: they end nothing */
 };
 int engine_scope(struct engine *e, int64_t comparison, struct scope *ret);
 void scope_release(struct scope *s);

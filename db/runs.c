@@ -209,6 +209,13 @@ int store_sample(struct store *s, int64_t build, const char *job, const char *tb
 	return 0;
 }
 
+int store_metric_put(struct store *s, const struct metric_value *v)
+{
+	struct metric_value copy = *v;
+	int64_t id;
+
+	return metric_id(s, &copy, &id);
+}
 
 int store_metric_info(struct store *s, const char *name, struct metric_info *ret)
 {

@@ -151,6 +151,7 @@ struct matrix { size_t n_metrics, n_runs; struct metric_info *metric; int64_t *r
 		double *v; /* [metric * n_runs + run], NAN where the run has no such metric */ };
 void matrix_release(struct matrix *m);
 int store_matrix(struct store *s, int64_t build, const char *job, const char *tbox_group, struct matrix *ret);
+int store_metric_put(struct store *s, const struct metric_value *v);    /* one that no run has yet; its value is not read */
 int store_metric_info(struct store *s, const char *name, struct metric_info *ret);
 void metric_info_release(struct metric_info *m);
 
@@ -269,8 +270,8 @@ void db_task_release(struct db_task *t);
 /* Queues work; where the key exists already nothing changes and its id is given back (returns 1). needs: ids that must
  * be 'done' first, 0-terminated or NULL. */
 int store_task_add(struct store *s, const struct db_task *t, const int64_t *needs, int64_t *ret_id);
-/* A ready task of a resource whose time has come (or whose last attempt lies ahead: the clock has gone back) and whose needs are done -> running under a lease; -ENOENT when there
- * is none. Trees take turns with a resource: the one served least recently is next, by priority and id within it. Tasks
+/* A ready task of a resource whose time has come (or whose last attempt lies ahead: the clock has gone back) and whose
+ * needs are done -> running under a lease; -ENOENT when there is none. Trees take turns with a resource: the one served least recently is next, by priority and id within it. Tasks
  * without a comparison are one more tree. A resource that ends in ':' ("machine:") stands for all that begin so. */
 int store_task_claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret);
 int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);            /* -ENOENT: cancelled or given back, stop */

@@ -86,6 +86,17 @@ static void add_posterior(const struct facts *f, struct buf *out)
 static bool is_local(const struct facts *f) { return streq(f->machine.driver, "local"); }
 static const char *boots_word(const struct facts *f) { return is_local(f) ? "runs" : "boots"; }
 
+static void add_failure_proof(const struct facts *f, struct buf *out)
+{
+	const struct proof *p = &f->proof;
+	_cleanup_buf_ struct buf t = {0};
+
+	buf_addf(&t, "parent and commit run in turns%s: the parent failed in %.0f of %" PRId64 " %s, the commit in %.0f of "
+		 "%" PRId64 ", p = %.2g (valid at any stopping time)", is_local(f) ? "" : " on fresh boots",
+		 p->mean_parent * p->boots_parent, p->boots_parent, boots_word(f), p->mean_culprit * p->boots_culprit, p->boots_culprit, p->p);
+	add_wrapped(out, "proof", buf_str(&t));
+}
+
 static void add_proof(const struct facts *f, struct buf *out)
 {
 	const struct proof *p = &f->proof;
@@ -97,6 +108,11 @@ static void add_proof(const struct facts *f, struct buf *out)
 		if (f->single && f->c.note)
 			buf_add_shown(&t, f->c.note);
 		add_wrapped(out, "proof", buf_str(&t));
+		return;
+	}
+	if (f->c.failure) {
+		add_failure_proof(f, out);
+		add_told(out, "revert", p->revert);
 		return;
 	}
 	if (p->boots_parent && p->boots_culprit)
@@ -209,7 +225,7 @@ static void add_range(const struct facts *f, struct buf *out)
 	buf_addf(&t, "%.10s (good) .. %.10s (bad)", f->cmp.base, f->cmp.head);
 	if (f->commits > 0)
 		buf_addf(&t, ", %" PRId64 " commit%s", f->commits, f->commits == 1 ? "" : "s");
-	if (isfinite(f->c.effect) && f->proof.there) {
+	if (isfinite(f->c.effect) && f->proof.there && !f->c.failure) {
 		buf_adds(&t, "; the whole range: ");
 		add_signed_percent(&t, f->c.effect);
 	}
@@ -222,6 +238,7 @@ static void add_first_screen(struct store *s, const struct facts *f, const char 
 	_cleanup_buf_ struct buf how = {0};
 	const char *kind = facts_machine_kind(f);
 
+	add_told(out, "fails", f->c.failure);
 	add_posterior(f, out);
 	add_proof(f, out);
 	add_validity(s, f, out);
@@ -254,9 +271,17 @@ static void add_candidates(const struct facts *f, struct buf *out)
 static void add_noticed(const struct facts *f, const struct report_config *cfg, struct buf *out)
 {
 	buf_add_shown(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
-	buf_adds(out, " noticed a ");
-	add_percent(out, f->effect);
-	buf_addf(out, isfinite(f->effect) ? " %s of %s " : "%s of %s ", facts_verdict_word(f), f->c.metric);
+	if (f->c.failure) {
+		_cleanup_free_ char *what = facts_failure(f);
+
+		buf_adds(out, " noticed that ");
+		buf_add_shown(out, what);
+		buf_addc(out, ' ');
+	} else {
+		buf_adds(out, " noticed a ");
+		add_percent(out, f->effect);
+		buf_addf(out, isfinite(f->effect) ? " %s of %s " : "%s of %s ", facts_verdict_word(f), f->c.metric);
+	}
 	buf_adds(out, f->single ? "on:\n\n\n" : "on one of these:\n\n\n");
 }
 
@@ -378,6 +403,8 @@ static void add_table(struct store *s, const struct facts *f, const struct repor
 {
 	_cleanup_buf_ struct buf block = {0};
 
+	if (f->c.failure) /* what fails has no values */
+		return;
 	if (report_block(s, f, cfg->min_effects, &block) < 0) {
 		buf_adds(out, "[no table: ");
 		buf_add_shown(out, err_msg());
@@ -428,11 +455,18 @@ static void subject(const struct facts *f, struct buf *out)
 	if (f->single)
 		add_topic(f, out);
 	if (f->single)
-		buf_addf(out, "  %.10s:  %s ", f->bad, f->c.metric);
+		buf_addf(out, "  %.10s:  ", f->bad);
 	else if (f->left.n > 1)
-		buf_addf(out, "  one of %zu commits up to %.10s:  %s ", f->left.n, f->bad, f->c.metric);
+		buf_addf(out, "  one of %zu commits up to %.10s:  ", f->left.n, f->bad);
 	else
-		buf_addf(out, "  %.10s..%.10s:  %s ", f->good, f->bad, f->c.metric);
+		buf_addf(out, "  %.10s..%.10s:  ", f->good, f->bad);
+	if (f->c.failure) {
+		_cleanup_free_ char *what = facts_failure(f);
+
+		buf_add_shown(out, what);
+		return;
+	}
+	buf_addf(out, "%s ", f->c.metric);
 	add_percent(out, f->effect);
 	buf_addf(out, isfinite(f->effect) ? " %s" : "%s", facts_verdict_word(f));
 }

@@ -143,7 +143,9 @@ static void judge(struct facts *f)
 	f->effect = own ? f->proof.effect : f->c.effect;
 	f->lo = own ? f->proof.lo : f->c.effect_lo;
 	f->hi = own ? f->proof.hi : f->c.effect_hi;
-	if (isfinite(f->effect) && f->effect != 0 && f->metric.direction)
+	if (f->c.failure)
+		f->verdict = -1;
+	else if (isfinite(f->effect) && f->effect != 0 && f->metric.direction)
 		f->verdict = (f->effect > 0) == (f->metric.direction > 0) ? 1 : -1;
 	if (own && change_no_base(f->proof.mean_parent, f->proof.mean_culprit)) {
 		f->effect = f->proof.effect = change_relative(f->proof.mean_parent, f->proof.mean_culprit);
@@ -248,6 +250,16 @@ void facts_release(struct facts *f)
 	strv_release(&f->keys);
 	strv_release(&f->values);
 	*f = (struct facts){0};
+}
+
+char *facts_failure(const struct facts *f)
+{
+	const char *words = f->c.failure;
+
+	if (startswith(words, "boot-failed"))
+		return xstrdup("the kernel does not boot");
+	return xasprintf("%s %s", f->testcase, startswith(words, "crashed") ? "crashes the kernel" :
+			 startswith(words, "timeout") ? "does not end in time" : "fails");
 }
 
 const char *facts_verdict_word(const struct facts *f)

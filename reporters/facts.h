@@ -6,6 +6,7 @@
  * The two JSON columns of a case, as written by the bisection (all keys may be missing):
  *	proof       {"parent": OID, "boots_parent": N, "boots_culprit": N, "mean_parent": X, "mean_culprit": X,
  *	             "effect": X, "lo": X, "hi": X (relative), "p": P, "revert": TEXT, "aligned": TEXT}
+ *	            of a case about a failure the means are failure rates and the effect is their difference
  *	candidates  {"commits": N in the range, "set": [{"commit": OID}, ...] where they cannot be told apart,
  *	             "dropped": [{"commit": OID, "why": TEXT}, ...]}
  */
@@ -53,6 +54,8 @@ int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct fac
 void facts_release(struct facts *f);
 #define _cleanup_facts_ _cleanup_(facts_release)
 
+/* Of a case about a failure: "stress-ng fails", "the kernel does not boot". New string, not safe for terminals. */
+char *facts_failure(const struct facts *f);
 const char *facts_verdict_word(const struct facts *f);  /* "regression", "improvement", "change" */
 /* "gcc-12" of "gcc (Debian 12.2.0-14) 12.2.0". */
 void facts_compiler(const struct facts *f, struct buf *out);

@@ -184,12 +184,17 @@ static int add_commits(const struct facts *f, struct buf *b)
 static void add_header(const struct facts *f, const char *packages, struct buf *b)
 {
 	_cleanup_buf_ struct buf what = {0};
+	_cleanup_free_ char *failure = f->c.failure ? facts_failure(f) : NULL;
 
 	add_percent(&what, f->effect);
 	buf_addf(b, "#!/bin/sh\n# Case %" PRId64 ": ", f->c.id);
-	buf_adds(b, buf_str(&what));
-	buf_addf(b, " %s of ", facts_verdict_word(f));
-	buf_add_shown(b, f->c.metric);
+	if (failure) {
+		buf_add_shown(b, failure);
+	} else {
+		buf_adds(b, buf_str(&what));
+		buf_addf(b, " %s of ", facts_verdict_word(f));
+		buf_add_shown(b, f->c.metric);
+	}
 	buf_adds(b, "\n#\n");
 	buf_addf(b, "# culprit: %s ", f->bad);
 	buf_add_shown(b, f->bad_info.subject ? f->bad_info.subject : "");
@@ -234,6 +239,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 		{"case_number", number}, {"url", url}, {"branch", ref}, {"culprit", f->bad}, {"parent", f->good},
 		{"kpi", f->c.metric}, {"expected", buf_str(&expected)}, {"packages", buf_str(&packages)},
 		{"job_packages", buf_str(&job_packages)}, {"programs", buf_str(&programs)}, {"kind", kernel ? "kernel" : "program"},
+		{"fails", f->c.failure ? "yes" : ""},
 		{"how", vm ? "vm" : kernel ? "by_hand" : "here"}, {"build_command", command && *command ? command : "make"},
 		{"artefact", artefact}, {"ns_per_insn", ns},
 	};

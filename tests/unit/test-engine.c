@@ -13,7 +13,7 @@
 
 #include <json-c/json.h>
 
-#define MAX_TASKS 60
+#define MAX_TASKS 200
 #define SAMPLE "tests/fixtures/xdp-bench/131-drop-e-i1.txt"     /* after 4 intervals: 43591, 44450, 37941 pkt/s */
 
 #define N_LINE 8                /* commits of the branch "line", the first on top of oid[0] */
@@ -58,6 +58,14 @@ static void write_file(const char *name, const char *text)
 	fs_write_atomic(path, text, strlen(text));
 }
 
+static void configure(const char *jobs)
+{
+	_cleanup_free_ char *text = xasprintf("trees:\n  net:\n    url: https://git.example.org/net.git\n"
+					      "    machine: qemu\n    jobs: %s\n", jobs);
+
+	write_file("etc/trees.yaml", text);
+}
+
 static void git(const char *const *args, struct buf *out)
 {
 	_cleanup_strv_ struct strv a = {0};
@@ -97,7 +105,7 @@ static void make_tree(void)
 	beside = commit("int beside(void)\n{\n\treturn 1;\n}\n");
 	git(ARGV("clone", "-q", "--bare", ".", "../state/trees/net.git"), NULL);
 	write_file("k/System.map", "ffffffff81000100 T xdp_do_redirect\nffffffff81000200 T bpf_prog_run_xdp\n");
-	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
+	configure("[drop]");
 	write_file("etc/pass.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
 				    "xdp-bench:\n  mode: pass\n");
 	write_file("etc/drop.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
@@ -481,7 +489,7 @@ static void test_two_jobs(void)
 {
 	HEADS({.commit = line[1], .job = "drop", .verdict = "boot-failed", .cause = "panic"}, {.commit = line[2], .slower = 80});
 
-	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop, pass]\n");
+	configure("[drop, pass]");
 	head(&w, line[0]);
 	head(&w, line[1]);
 	head(&w, line[2]);
@@ -489,7 +497,7 @@ static void test_two_jobs(void)
 	is_str(between(&w, line[0], line[1], "pass"), "same", "the other one does not");
 	is_str(between(&w, line[0], line[2], "drop"), "different", "the first goes on from before");
 	is_str(between(&w, line[1], line[2], "pass"), "different", "the second from there");
-	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
+	configure("[drop]");
 }
 
 /* A question about the history that was not answered now is asked again; one that is too long for ever is not. */
@@ -510,8 +518,7 @@ static void test_no_answer_yet(void)
 	is_str(between(&w, line[0], line[3], NULL), "none", "nothing is asked");
 	work_off(&w);
 	is_str(between(&w, line[0], line[3], NULL), "different", "the next time it is, and nothing is lost");
-	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n"
-				     "    max_commits: 2\n");
+	configure("[drop]\n    max_commits: 2");
 	config_release(&w.cfg);
 	{
 		_cleanup_free_ char *etc = xasprintf("%s/etc", dir);
@@ -527,7 +534,122 @@ static void test_no_answer_yet(void)
 	ok(said, "which is said");
 	head(&w, line[7]);
 	is_str(between(&w, line[6], line[7], NULL), "same", "and it goes on from there");
-	write_file("etc/trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
+	configure("[drop]");
+}
+
+/* ---- the first commit that fails ---- */
+
+#define FAILS(i) {.commit = line[i], .verdict = "failed", .cause = "exit status 1: bench: no such protocol"}
+
+#define OOPS .verdict = "crashed", .cause = "Oops"
+#define PANIC .verdict = "boot-failed", .cause = "panic"
+
+/* The only case; NULL and a failed test where there are others. */
+static struct db_case *one_case(struct world *w, struct db_case *ret)
+{
+	struct db_case *all = NULL;
+	size_t n = 0;
+
+	*ret = (struct db_case){0};
+	(void)store_cases(w->s, NULL, &all, &n);
+	is_int(n, 1, "one case");
+	if (n) {
+		*ret = all[0];
+		all[0] = (struct db_case){0};
+	}
+	DB_LIST_RELEASE(all, n, db_case_release);
+	return ret;
+}
+
+static bool proof_says(const struct db_case *c, const char *key, double want)
+{
+	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v;
+	bool yes = o && json_object_object_get_ex(o, key, &v) && fabs(json_object_get_double(v) - want) < 1e-9;
+
+	json_object_put(o);
+	return yes;
+}
+
+static void test_failure_found(void)
+{
+	HEADS(FAILS(4), FAILS(5), FAILS(6), FAILS(7));
+	struct db_case c;
+
+	head(&w, line[0]);
+	head(&w, line[6]);
+	is_str(between(&w, line[0], line[6], NULL), "broken head", "the head fails");
+	one_case(&w, &c);
+	is_str(c.failure, "failed: exit status 1: bench: no such protocol", "about the failure, in the benchmark's words");
+	is_str(c.culprit, line[4], "the first commit that fails");
+	is_str(c.state, "found", "is found");
+	ok(proof_says(&c, "mean_parent", 0) && proof_says(&c, "mean_culprit", 1), "and proven: %s", c.proof);
+	ok(proof_says(&c, "boots_parent", 6) && proof_says(&c, "boots_culprit", 6), "by fresh boots in turns");
+	ok(c.boots < 60, "%ld boots in all", (long)c.boots);
+	db_case_release(&c);
+	head(&w, line[7]);
+	is_str(between(&w, line[0], line[7], NULL), "broken head", "the next head fails, too");
+	is_int(cases_of(&w), 1, "which is no news");
+}
+
+/* It fails now and then on the good side, too, and not always on the bad one. */
+static void test_failure_flaky(void)
+{
+	HEADS({.commit = line[4], OOPS}, {.commit = line[5], OOPS}, {.commit = line[6], OOPS},
+	      {.commit = line[0], OOPS, .flaky = 9}, {.commit = line[2], OOPS, .flaky = 9});
+	struct db_case c;
+
+	head(&w, line[0]);
+	head(&w, line[6]);
+	one_case(&w, &c);
+	is_str(c.culprit, line[4], "one oops of nine on the good side is no culprit");
+	db_case_release(&c);
+}
+
+/* Commits that fail in another way say nothing about this one. */
+static void test_failure_hidden(void)
+{
+	HEADS({.commit = line[2], PANIC}, {.commit = line[3], PANIC}, FAILS(4), FAILS(5), FAILS(6));
+	struct db_case c;
+	struct json_object *o, *set;
+
+	head(&w, line[0]);
+	head(&w, line[6]);
+	one_case(&w, &c);
+	ok(streq(c.state, "found") && !c.culprit, "no single commit");
+	o = c.candidates ? json_tokener_parse(c.candidates) : NULL;
+	ok(o && json_object_object_get_ex(o, "set", &set) && json_object_array_length(set) == 3, "one of three: %s", c.candidates);
+	json_object_put(o);
+	db_case_release(&c);
+}
+
+static void test_failure_of_both(void)
+{
+	HEADS(FAILS(0), FAILS(1), {.commit = line[3], .verdict = "infra", .cause = "no network"});
+	size_t n;
+
+	head(&w, line[0]);
+	head(&w, line[1]);
+	is_str(between(&w, line[0], line[1], NULL), "broken both", "both fail");
+	head(&w, line[2]);
+	head(&w, line[3]);
+	is_str(between(&w, line[2], line[3], NULL), "broken infra", "our own failure");
+	n = cases_of(&w);
+	is_int(n, 0, "is nobody's case");
+}
+
+/* Two jobs see that a kernel does not boot: one case. */
+static void test_no_boot(void)
+{
+	HEADS({.commit = line[2], PANIC}, {.commit = line[3], PANIC});
+	struct db_case c;
+
+	configure("[drop, pass]");
+	head(&w, line[0]);
+	head(&w, line[3]);
+	one_case(&w, &c);
+	is_str(c.culprit, line[2], "the first that does not boot");
+	db_case_release(&c);
+	configure("[drop]");
 }
 
 /* ---- what comes out ---- */
@@ -699,6 +821,11 @@ int main(void)
 	test_forced_meanwhile();
 	test_two_jobs();
 	test_no_answer_yet();
+	test_failure_found();
+	test_failure_flaky();
+	test_failure_hidden();
+	test_failure_of_both();
+	test_no_boot();
 	fs_rm_rf(dir);
 	free(oid[0]);
 	free(oid[1]);
