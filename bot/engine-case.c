@@ -33,7 +33,11 @@ int case_note(struct db_case *c, const char *note)
 
 /* ---- what is known of each commit ---- */
 
-struct node { struct db_build *build; bool ready; };     /* ready: finished in the build cache, but not asked for yet */
+struct node {
+	struct db_build *build;
+	bool ready;             /* finished in the build cache, but not asked for yet */
+	const char *silent;     /* it builds and says nothing: why; NULL: not so */
+};
 struct field {                  /* the range with all that the database knows of it */
 	struct tree_range range;
 	struct db_build *builds; size_t n_builds;
@@ -177,11 +181,15 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 		   struct search *search)
 {
 	struct boots b = {0};
+	struct engine_runs runs = {0};
 	int r;
-	size_t bad, good;
 
-	if (c->failure)
-		return failure_observe(e, s, c, f->range.oid[i], i, search);
+	if (c->failure) {
+		r = failure_observe(e, s, c, f->range.oid[i], i, search);
+		if (r > 0)
+			f->node[i].silent = "fails in another way";
+		return MIN(r, 0);
+	}
 	r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.after_run, &b);
 	for (size_t k = 0; r >= 0 && k < b.n; k++) {
 		double v = b.value[k];
@@ -192,9 +200,12 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 		r = search_observe(search, i, v, b.when[k]);
 	}
 	if (r >= 0 && !b.n) {
-		r = engine_bad_runs(e, s, f->range.oid[i], &bad, &good, NULL);
-		if (r >= 0 && bad >= 2)
+		r = engine_runs(e, s, f->range.oid[i], 0, &runs);
+		if (r >= 0 && runs.bad >= 2) {
+			f->node[i].silent = runs.no_boot == runs.bad ? "builds, but does not boot" : "builds, but its runs fail";
 			r = search_skip(search, i);
+		}
+		engine_runs_release(&runs);
 	}
 	boots_release(&b);
 	return MIN(r, 0);
@@ -286,7 +297,8 @@ static char *candidates_json(const struct field *f, struct search *search, const
 	}
 	for (uint32_t i = 1; i < f->range.dag.n; i++) {
 		const char *why = f->range.why[i] ? f->range.why[i] : same_image(f, i) ? "same image as its parent" :
-				  f->node[i].build && streq(f->node[i].build->state, "broken") ? "does not build" : NULL;
+				  f->node[i].build && streq(f->node[i].build->state, "broken") ? "does not build" :
+				  f->node[i].silent;
 
 		if (why) {
 			struct json_object *x = json_object_new_object();
@@ -353,6 +365,22 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 	return store_case_put(e->store, c, NULL);
 }
 
+/* Why a search gave up: an end that cannot be measured by its name, else what the search says. */
+static void say_ends(const struct field *f, const struct search_step *step, struct db_case *c)
+{
+	const uint32_t end[2] = {0, f->range.dag.n - 1};
+	_cleanup_buf_ struct buf b = {0};
+
+	for (int i = 0; i < 2; i++) {
+		const struct node *n = &f->node[end[i]];
+		const char *why = n->build && streq(n->build->state, "broken") ? "does not build" : n->silent;
+
+		if (why)
+			buf_addf(&b, "%s%.12s %s", b.len ? "; " : "", f->range.oid[end[i]], why);
+	}
+	case_note(c, b.len ? b.s : step->why);
+}
+
 static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	struct field f = {0};
@@ -390,9 +418,9 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 				r = case_state(e, c, "not-reproduced", "effects above %.3f%% are excluded", 100 * step.excluded);
 			break;
 		case SEARCH_GAVE_UP:
-			case_note(c, step.why);
+			say_ends(&f, &step, c);
 			r = case_state(e, c, "not-reproduced", "gave up after %" PRId64 " boots: %s", c->boots,
-				      step.why ? step.why : "");
+				      c->note ? c->note : "");
 			break;
 		}
 	search_free(search);

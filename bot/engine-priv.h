@@ -34,7 +34,7 @@ struct failure_sides { struct failure_result v; size_t n_a, n_b; double rate_a, 
 void failure_sides_release(struct failure_sides *f);
 int failure_compare(struct engine *e, const struct scope *s, const char *failure, const char *a, const char *b,
 		    int64_t after_run, double alpha, struct failure_sides *ret);
-/* Tells the search what boots of a commit say. */
+/* Tells the search what boots of a commit say. 1: nothing, since they fail in other ways. */
 int failure_observe(struct engine *e, const struct scope *s, const struct db_case *c, const char *commit, uint32_t node,
 		    struct search *search);
 /* The tip with the culprit undone: 1: *ret_text tells; 0: to be booted. */

@@ -56,7 +56,8 @@ struct question {
 	"AND w.state IN ('failed', 'cancelled') ORDER BY w.key DESC LIMIT 1), '') "                                    \
 	"WHEN 'found' THEN coalesce((SELECT 'the report waits: ' || d.recipient || ': ' || d.detail "                  \
 	"FROM delivery d JOIN report p ON p.id = d.report "                                                            \
-	"WHERE p.\"case\" = c.id AND d.way = 'smtp' AND d.state = 'waiting' LIMIT 1), c.note) ELSE c.note END"
+	"WHERE p.\"case\" = c.id AND d.way = 'smtp' AND d.state = 'waiting' LIMIT 1), c.note) ELSE "             \
+	"coalesce(c.note, 'fails: ' || c.failure) END"
 #define PATCHES "(SELECT p.name FROM patched p WHERE p.tree = b.tree AND p.commit_oid = b.commit_oid)"
 /* Checks of runs, and those of two commits: these have no run, and stand for all machines of their tbox group. */
 #define ALL_CHECKS                                                                                                     \

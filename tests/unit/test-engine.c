@@ -619,6 +619,7 @@ static void test_failure_hidden(void)
 	o = c.candidates ? json_tokener_parse(c.candidates) : NULL;
 	ok(o && json_object_object_get_ex(o, "set", &set) && json_object_array_length(set) == 3, "one of three: %s", c.candidates);
 	json_object_put(o);
+	ok(c.candidates && strstr(c.candidates, "fails in another way"), "and says of the others why");
 	db_case_release(&c);
 }
 
