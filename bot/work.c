@@ -2,6 +2,7 @@
 #include "bot/work.h"
 #include "bot/engine.h"
 #include "bot/profile.h"
+#include "db/setup.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
 #include "kernels/touched.h"
@@ -223,10 +224,35 @@ static int root_for(struct work *w, const struct job *j, struct root_image *ret)
 	return r;
 }
 
+/* Everything besides the commit that has a say in what is measured: db/setup.h. */
+static char *setup_of(struct work *w, const struct machine *m, const struct machine_ops *ops, const struct db_build *b,
+		      const struct job *j, const struct root_image *root)
+{
+	_cleanup_free_ char *what = ops->describe ? ops->describe(m) : NULL;
+	_cleanup_strv_ struct strv lines = {0}, packages = {0}, programs = {0};
+	_cleanup_buf_ struct buf files = {0};
+
+	setup_add(&lines, SETUP_COMPILER, b->toolchain);
+	setup_add(&lines, "machine", what);
+	setup_add(&lines, "root image", root->hash);
+	if (root->files)
+		buf_adds(&files, root->files);
+	else if (job_needs(j, &packages, &programs) >= 0)
+		host_program_files((const char *const *)programs.v, &files);
+	else
+		say(w, "not known what measures: %s", err_msg());
+	for (char *save = NULL, *line = files.len ? strtok_r(files.s, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+		_cleanup_free_ char *name = xasprintf(SETUP_FILE "%.*s", (int)strcspn(line, "\t"), line);
+
+		setup_add(&lines, name, strchr(line, '\t') ? strchr(line, '\t') + 1 : NULL);
+	}
+	return setup_text(&lines);
+}
+
 struct run_parts {
 	struct db_tree tree; struct tree_config tcfg; struct db_build build; struct db_job dbjob; struct db_machine dbm;
 	struct job job; struct root_image root; struct metric_set values; struct check_set checks; struct boot_result boot;
-	char *dir, *cause; const char *verdict;
+	char *dir, *cause, *setup; const char *verdict;
 	struct strv watch;      /* symbols that the kernel watches itself, where it cannot be counted from outside */
 };
 
@@ -245,6 +271,7 @@ static void run_parts_release(struct run_parts *x)
 	strv_release(&x->watch);
 	free(x->dir);
 	free(x->cause);
+	free(x->setup);
 }
 
 /* An extra boot that counts what the kernel executes; it leaves no run, so it is never among the measured ones. */
@@ -365,6 +392,7 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 		q.root_image = x->root.path;
 		env[0] = NULL;
 	}
+	x->setup = setup_of(w, m, ops, &x->build, &x->job, &x->root);
 	r = fs_mkdir_p(x->dir);
 	if (r >= 0)
 		r = machine_boot(&q, &x->boot);
@@ -400,6 +428,8 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started, use
 	r = store_run_put(w->c->store, &row, ran ? &x->values : &none, &id);
 	if (r >= 0)
 		r = store_checks_put(w->c->store, id, &x->checks);
+	if (r >= 0)
+		r = store_setup_put(w->c->store, id, x->setup);
 	if (r >= 0)
 		return store_commit(w->c->store);
 	store_rollback(w->c->store);

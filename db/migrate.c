@@ -56,7 +56,13 @@ static const char to_3[] =
 	"id, build, job, machine, boot, replicate, verdict, cause, started, seconds, boot_seconds, result_dir, "       \
 	"root_image, task, exposed"
 
-/* Runs by their number instead of the clock, the last head that was measured, cases about failures. */
+/* What measured: of old runs the root image is known, and the compiler where nobody built the commit again since. */
+#define OLD_SETUP                                                                                                      \
+	"(CASE WHEN b.time <= r.started THEN coalesce('compiler' || char(9) || b.toolchain || char(10), '') ELSE '' END || "   \
+	"coalesce('root image' || char(9) || r.root_image || char(10), ''))"
+
+/* Runs by their number instead of the clock, the last head that was measured, cases about failures,
+ * what measured. */
 static const char to_4[] =
 	"CREATE TABLE branch_base (id INTEGER PRIMARY KEY, branch INTEGER NOT NULL REFERENCES branch ON DELETE CASCADE,"
 	" job TEXT NOT NULL REFERENCES job, machine INTEGER NOT NULL REFERENCES machine, kconfig TEXT NOT NULL,"
@@ -89,7 +95,12 @@ static const char to_4[] =
 	" k.unit AS unit, v.value AS value, p.name AS patches, p.base AS base"
 	" FROM value v JOIN run r ON r.id = v.run JOIN metric k ON k.id = v.metric JOIN build b ON b.id = r.build"
 	" JOIN tree t ON t.id = b.tree JOIN job j ON j.id = r.job JOIN machine m ON m.id = r.machine"
-	" LEFT JOIN patched p ON p.tree = b.tree AND p.commit_oid = b.commit_oid;";
+	" LEFT JOIN patched p ON p.tree = b.tree AND p.commit_oid = b.commit_oid;"
+	"CREATE TABLE setup (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;"
+	"CREATE TABLE run_setup (run INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,"
+	" setup INTEGER NOT NULL REFERENCES setup) STRICT;"
+	"INSERT INTO setup (text) SELECT DISTINCT " OLD_SETUP " AS t FROM run r JOIN build b ON b.id = r.build WHERE t <> '';"
+	"INSERT INTO run_setup SELECT r.id, p.id FROM run r JOIN build b ON b.id = r.build JOIN setup p ON p.text = " OLD_SETUP ";";
 
 static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};

@@ -116,6 +116,17 @@ CREATE TABLE run (
 ) STRICT;
 CREATE INDEX run_build ON run (build, job, machine);
 
+-- What measured a run besides the commit, db/setup.h: lines "name<TAB>value".
+CREATE TABLE setup (
+	id INTEGER PRIMARY KEY,
+	text TEXT NOT NULL UNIQUE
+) STRICT;
+
+CREATE TABLE run_setup (                                -- none: not known
+	run INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,
+	setup INTEGER NOT NULL REFERENCES setup
+) STRICT;
+
 CREATE TABLE metric (
 	id INTEGER PRIMARY KEY,
 	name TEXT NOT NULL UNIQUE,

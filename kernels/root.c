@@ -10,6 +10,7 @@
 #include "lib/proc.h"
 
 #include <sys/stat.h>
+#include <time.h>
 
 struct item {
 	char *path;                     /* in the image, no leading slash */
@@ -37,6 +38,7 @@ void root_image_release(struct root_image *r)
 {
 	free(r->path);
 	free(r->hash);
+	free(r->files);
 	*r = (struct root_image){0};
 }
 
@@ -248,7 +250,15 @@ static int collect(const char *const *programs, struct image *m)
 	return r;
 }
 
-static int pack(const struct image *m, struct cpio *c)
+static void list_file(const struct item *it, const struct buf *data, struct buf *files)
+{
+	char hash[SHA256_HEX];
+
+	sha256_hex(buf_str(data), data->len, hash);
+	buf_addf(files, "%s\t%.12s\n", it->path, hash);
+}
+
+static int pack(const struct image *m, struct cpio *c, struct buf *files)
 {
 	for (size_t i = 0; i < m->n; i++) {
 		const struct item *it = &m->v[i];
@@ -258,6 +268,7 @@ static int pack(const struct image *m, struct cpio *c)
 		if (it->from) {
 			r = fs_read(it->from, 0, &data);
 			cpio_file(c, it->path, 0755, data.s, data.len);
+			list_file(it, &data, files);
 		} else if (it->link) {
 			cpio_link(c, it->path, it->link);
 		} else {
@@ -291,8 +302,8 @@ static int stamp_line(const char *path, struct buf *out)
 /* The stamp's first line is the image's hash; true when all its files are as they were and the image exists. */
 static bool stamp_valid(const char *dir, const char *stamp_path, const char *agent, struct root_image *ret)
 {
-	_cleanup_buf_ struct buf old = {0}, now = {0};
-	_cleanup_free_ char *path = NULL, *copy = NULL, *agent_line = NULL;
+	_cleanup_buf_ struct buf old = {0}, now = {0}, files = {0};
+	_cleanup_free_ char *path = NULL, *copy = NULL, *agent_line = NULL, *list = NULL;
 	char *save = NULL, *hash;
 
 	if (fs_read(stamp_path, 1u << 20, &old) < 0)
@@ -315,7 +326,10 @@ static bool stamp_valid(const char *dir, const char *stamp_path, const char *age
 	path = xasprintf("%s/%s.cpio", dir, hash);
 	if (strcmp(buf_str(&now), buf_str(&old)) || !strstr(buf_str(&now), agent_line) || fs_size(path) <= 0)
 		return false;
-	*ret = (struct root_image){.hash = xstrdup(hash), .bytes = fs_size(path), .cached = true};
+	list = xasprintf("%s/%s.files", dir, hash);
+	if (fs_read(list, 1u << 20, &files) < 0)
+		return false;
+	*ret = (struct root_image){.hash = xstrdup(hash), .bytes = fs_size(path), .cached = true, .files = xstrdup(buf_str(&files))};
 	ret->path = TAKE_PTR(path);
 	return true;
 }
@@ -323,27 +337,30 @@ static bool stamp_valid(const char *dir, const char *stamp_path, const char *age
 static int build(const char *dir, const char *stamp_path, const char *const *programs, struct root_image *ret)
 {
 	_cleanup_(image_release) struct image m = {0};
-	_cleanup_(buf_release) struct buf stamp = {0};
-	_cleanup_free_ char *path = NULL;
+	_cleanup_(buf_release) struct buf stamp = {0}, files = {0};
+	_cleanup_free_ char *path = NULL, *list = NULL;
 	char hash[SHA256_HEX];
 	struct cpio c = {0};
 	int r = collect(programs, &m);
 
 	if (r == 0)
-		r = pack(&m, &c);
+		r = pack(&m, &c, &files);
 	if (r == 0) {
 		sha256_hex(c.b.s, c.b.len, hash);
 		buf_addf(&stamp, "%s\n", hash);
 		path = xasprintf("%s/%s.cpio", dir, hash);
+		list = xasprintf("%s/%s.files", dir, hash);
 		for (size_t i = 0; i < m.n; i++)
 			if (m.v[i].from)
 				(void)stamp_line(m.v[i].from, &stamp);
 		r = fs_write_atomic(path, c.b.s, c.b.len);
 	}
 	if (r == 0)
+		r = fs_write_atomic(list, buf_str(&files), files.len);
+	if (r == 0)
 		r = fs_write_atomic(stamp_path, stamp.s, stamp.len);
 	if (r == 0) {
-		*ret = (struct root_image){.hash = xstrdup(hash), .bytes = c.b.len};
+		*ret = (struct root_image){.hash = xstrdup(hash), .bytes = c.b.len, .files = xstrdup(buf_str(&files))};
 		ret->path = TAKE_PTR(path);
 	}
 	buf_release(&c.b);
@@ -378,4 +395,25 @@ int root_image_make(const char *cache_dir, const char *const *programs, struct r
 	if (r == 0)
 		ret->seconds = (mono_usec() - start) / 1e6;
 	return r;
+}
+
+void host_program_files(const char *const *programs, struct buf *ret)
+{
+	for (size_t i = 0; programs && programs[i]; i++) {
+		_cleanup_free_ char *own = startswith(programs[i], "kpb-") ? find_own(programs[i], NULL) : NULL;
+
+		for (size_t k = 0; k < ARRAY_SIZE(search_path); k++) {
+			_cleanup_free_ char *path = own ? xstrdup(own) : *programs[i] == '/' ? xstrdup(programs[i])
+										: xasprintf("%s/%s", search_path[k], programs[i]);
+			struct stat st;
+			struct tm tm;
+			char date[32];
+
+			if (stat(path, &st) < 0 || !gmtime_r(&st.st_mtime, &tm))
+				continue;
+			strftime(date, sizeof(date), "%Y-%m-%d %H:%M:%S", &tm);
+			buf_addf(ret, "%s\t%" PRId64 " bytes of %s\n", path, (int64_t)st.st_size, date);
+			break;
+		}
+	}
 }

@@ -370,6 +370,8 @@ static void test_root(void)
 	}
 	ok(!a.cached && a.bytes == fs_size(a.path), "built, %" PRId64 " bytes in %.2f s", a.bytes, a.seconds);
 	is_int(root_image_make(cache, NULL, &b), 0, "asked again");
+	ok(a.files && strstr(a.files, "init\t") && strstr(a.files, "usr/bin/busybox\t") && streq(a.files, b.files),
+	   "lists its files, also from the cache");
 	ok(b.cached && streq(a.path, b.path), "comes out of the cache");
 	is_int(root_image_make(cache, ARGV("no-such-program"), &c), -ENOENT, "a missing program is named");
 	ok(strstr(err_msg(), "no-such-program"), "%s", err_msg());
