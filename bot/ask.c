@@ -104,6 +104,18 @@ int ask_commit(struct ctx *c, const struct asked *a, const char *rev, char **ret
 	return no_commit(a->tree.name, a->git_dir, rev, "");
 }
 
+/* A tree that stands in the files only has a name and was not fetched. */
+static int known_tree(struct ctx *c, const char *name, struct db_tree *ret)
+{
+	int r = store_tree_get(c->store, name, ret);
+
+	if (r == -ENOENT && config_tree(&c->config, name)) {
+		ret->name = xstrdup(name);
+		r = 0;
+	}
+	return r;
+}
+
 /* The tree that a revision belongs to: *text moves behind "NAME:". */
 static int tree_of_revision(struct ctx *c, const char *tree, const char **text, struct db_tree *ret)
 {
@@ -114,12 +126,12 @@ static int tree_of_revision(struct ctx *c, const char *tree, const char **text, 
 	size_t n = 0;
 	int r;
 
-	if (name && store_tree_get(c->store, name, ret) >= 0) {
+	if (name && known_tree(c, name, ret) >= 0) {
 		*text = colon + 1;
 		return 0;
 	}
 	if (tree)
-		return store_tree_get(c->store, tree, ret);
+		return known_tree(c, tree, ret);
 	r = store_trees(c->store, &all, &n);
 	if (r < 0)
 		return r;

@@ -12,11 +12,10 @@
 
 extern const struct verb verb_tree;
 
-#define DEFAULT_INTERVAL 300
-#define DEFAULT_MAX_COMMITS 20000
+#define NOT_GIVEN INT64_MIN
 
 struct tree_options {
-	bool program, off, purge, trusted, untrusted, repair;
+	bool program, on, off, purge, trusted, untrusted, repair;
 	const char *kconfig, *command, *artefact, *machine, *label, *credentials;
 	double interval;
 	int64_t max_commits;
@@ -44,6 +43,8 @@ static int check_add(const char *name, const struct tree_options *o)
 		return err_set(-EINVAL, "a program has no --kconfig");
 	if (o->trusted && o->untrusted)
 		return err_set(-EINVAL, "--trusted or --untrusted, not both");
+	if (o->on && o->off)
+		return err_set(-EINVAL, "--on or --off, not both");
 	if (o->interval < 1)
 		return err_set(-EINVAL, "--interval wants at least 1 second");
 	return o->kconfig ? kconfig_fragment(o->kconfig, &text) : 0;
@@ -71,6 +72,7 @@ static void keep_old(const struct db_tree *old, const struct tree_config *t, str
 	const struct { struct strv *now; const struct strv *before; } lists[] = {
 		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->patches, &t->patches}, {&o->cc, &t->mail_cc}};
 
+	o->off = o->off || (!old->enabled && !o->on);
 	o->trusted = !o->untrusted && (o->trusted || t->trusted);
 	if (streq(old->kind, "program"))
 		o->program = true;
@@ -80,10 +82,38 @@ static void keep_old(const struct db_tree *old, const struct tree_config *t, str
 	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
 		if (!lists[i].now->n)
 			strv_addv(lists[i].now, (const char *const *)lists[i].before->v);
-	if (o->interval == DEFAULT_INTERVAL)
+	if (isnan(o->interval))
 		o->interval = t->interval_s;
-	if (o->max_commits == DEFAULT_MAX_COMMITS)
+	if (o->max_commits == NOT_GIVEN)
 		o->max_commits = t->max_commits;
+}
+
+/* What is left is neither given nor of the tree. An empty text means none, so the default. */
+static void fill_in(struct tree_options *o)
+{
+	const char **texts[] = {&o->kconfig, &o->command, &o->artefact, &o->machine, &o->label, &o->credentials};
+	struct strv *lists[] = {&o->branches, &o->jobs, &o->patches, &o->cc};
+
+	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
+		if (*texts[i] && !**texts[i])
+			*texts[i] = NULL;
+	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
+		if (lists[i]->n == 1 && !*lists[i]->v[0])
+			strv_release(lists[i]);
+	if (!o->branches.n)
+		strv_add(&o->branches, "*");
+	if (isnan(o->interval))
+		o->interval = TREE_INTERVAL_S;
+	if (o->max_commits == NOT_GIVEN)
+		o->max_commits = TREE_MAX_COMMITS;
+}
+
+/* What stands in the files is taken again when they are read again. */
+static void note_file(const struct ctx *c, const char *name, const char *instead)
+{
+	if (config_tree(&c->config, name))
+		term_printf(stderr, "kperfbot: note: '%s' stands in '%s', too, which the daemon takes at its next "
+			    "start or SIGHUP: %s there\n", name, c->config.dir, instead);
 }
 
 /* Jobs must be there now; files are named absolutely, since the daemon has another working folder. */
@@ -167,6 +197,7 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 	exists = store_tree_get(c->store, name, &old) >= 0 && tree_config_from_db(&old, &old_config) >= 0;
 	if (exists)
 		keep_old(&old, &old_config, o);
+	fill_in(o);
 	r = check_add(name, o);
 	if (r == 0)
 		r = check_texts(o);
@@ -180,12 +211,8 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 		goto out;
 	if (!strstr(url, "://") && fs_is_dir(url)) /* the daemon has another working folder */
 		path = realpath(url, NULL);
-	if (o->credentials && !*o->credentials) /* none any more */
-		o->credentials = NULL;
-	else if (o->credentials && (credentials = realpath(o->credentials, NULL)))
+	if (o->credentials && (credentials = realpath(o->credentials, NULL)))
 		o->credentials = credentials;
-	if (!o->branches.n)
-		strv_add(&o->branches, "*");
 	t = config_of(name, path ? path : url, o);
 	r = tree_remote_heads(t.url, t.credentials_file, (const char *const *)t.branches.v, 30, &heads);
 	if (r == -EINVAL)
@@ -202,7 +229,10 @@ static int tree_add(struct ctx *c, const char *name, const char *url, struct tre
 		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads.n);
 	else if (r >= 0)
 		term_printf(stdout, "tree '%s' %s%s, %zu branch%s seen\n", name, exists ? "changed" : "added",
-			    o->off ? " (not switched on)" : "", heads.n, heads.n == 1 ? "" : "es");
+			    !o->off ? "" : exists ? " (it is off; --on switches it on)" : " (not switched on)", heads.n,
+			    heads.n == 1 ? "" : "es");
+	if (r >= 0)
+		note_file(c, name, "change it");
 out:
 	tree_config_release(&old_config);
 	db_tree_release(&old);
@@ -243,10 +273,13 @@ static void add_question(struct ctx *c, int64_t tree, const char *branch, struct
 }
 
 /* All that keeps a tree from being measured, for people. */
-static void add_trouble(struct ctx *c, const struct db_tree *d, const struct db_branch *branch, size_t n, struct buf *b)
+static void add_trouble(struct ctx *c, const struct db_tree *d, bool of_file, const struct db_branch *branch, size_t n,
+			struct buf *b)
 {
 	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, d->name), *depth = tree_shallow_words(git_dir);
 
+	if (!d->enabled && of_file && !config_tree(&c->config, d->name))
+		add_words(b, "it is not in the configuration any more");
 	if (d->poll_error)
 		add_words(b, "%s", d->poll_error);
 	if (depth)
@@ -267,6 +300,7 @@ static void list_row(struct table *t, struct ctx *c, const struct db_tree *d)
 	size_t n = 0;
 	_cleanup_free_ char *shown = url_shown(d->url);
 	_cleanup_buf_ struct buf trouble = {0};
+	bool of_file = false;
 
 	table_row(t);
 	table_text(t, 0, d->name);
@@ -276,13 +310,38 @@ static void list_row(struct table *t, struct ctx *c, const struct db_tree *d)
 		joined(t, 3, &cfg.branches);
 		table_text(t, 4, cfg.kconfig);
 		joined(t, 5, &cfg.jobs);
+		of_file = cfg.of_file;
 		tree_config_release(&cfg);
 	}
 	if (store_branches(c->store, d->id, &b, &n) >= 0)
 		table_int(t, 6, n);
-	add_trouble(c, d, b, n, &trouble);
+	add_trouble(c, d, of_file, b, n, &trouble);
 	DB_LIST_RELEASE(b, n, db_branch_release);
 	table_text(t, 7, trouble.len ? trouble.s : NULL);
+}
+
+/* Trees of the files that no daemon has taken yet. */
+static void list_untaken(struct table *t, struct ctx *c, const struct db_tree *known, size_t n)
+{
+	for (size_t i = 0; i < c->config.n_trees; i++) {
+		const struct tree_config *x = &c->config.tree[i];
+		_cleanup_free_ char *shown = url_shown(x->url);
+		bool there = false;
+
+		for (size_t k = 0; k < n; k++)
+			there |= streq(known[k].name, x->name);
+		if (there)
+			continue;
+		table_row(t);
+		table_text(t, 0, x->name);
+		table_text(t, 1, x->enabled ? "on" : "off");
+		table_text(t, 2, shown);
+		joined(t, 3, &x->branches);
+		table_text(t, 4, x->kconfig);
+		joined(t, 5, &x->jobs);
+		table_int(t, 6, 0);
+		table_text(t, 7, "not fetched yet: the daemon does it once it runs, or 'kperfbot tree fetch'");
+	}
 }
 
 static int tree_list(struct ctx *c)
@@ -297,8 +356,12 @@ static int tree_list(struct ctx *c)
 		table_column(&t, columns[i], i == 6);
 	if (r >= 0)
 		r = store_trees(c->store, &trees, &n);
+	else if (r == -ENOENT && c->config.n_trees)
+		r = 0;
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		list_row(&t, c, &trees[i]);
+	if (r >= 0)
+		list_untaken(&t, c, trees, n);
 	DB_LIST_RELEASE(trees, n, db_tree_release);
 	return r < 0 ? r : table_print(&t, ctx_form(c), stdout);
 }
@@ -321,7 +384,7 @@ static int tree_remove(struct ctx *c, const char *name, bool purge)
 	int r = ctx_store(c, false);
 
 	if (r >= 0)
-		r = store_tree_get(c->store, name, &t);
+		r = config_tree_get(&c->config, c->store, name, &t);
 	if (r >= 0 && purge) {
 		r = store_tree_remove(c->store, name);
 	} else if (r >= 0) {
@@ -333,14 +396,15 @@ static int tree_remove(struct ctx *c, const char *name, bool purge)
 	else if (r >= 0)
 		puts(purge ? "tree removed with its builds, runs and cases; its mirror is kept"
 			   : "tree is not watched any more; its results are kept ('tree remove --purge' erases them)");
+	if (r >= 0)
+		note_file(c, name, "take it out or write 'enabled: false'");
 	db_tree_release(&t);
 	return r;
 }
 
 static int run(int argc, char **argv, struct ctx *c)
 {
-	_cleanup_(release_options) struct tree_options o = {.interval = DEFAULT_INTERVAL,
-								      .max_commits = DEFAULT_MAX_COMMITS};
+	_cleanup_(release_options) struct tree_options o = {.interval = NAN, .max_commits = NOT_GIVEN};
 	const struct opt opts[] = {
 		OPT_LIST('b', "branch", "GLOB", &o.branches, "watch branches that match (repeatable; default all)"),
 		OPT_TEXT('k', "kconfig", "NAME", &o.kconfig, "kernel config (default vm-min)"),
@@ -358,7 +422,8 @@ static int run(int argc, char **argv, struct ctx *c)
 		OPT_FLAG(0, "trusted", &o.trusted,
 			 "program: it may do all that the robot may, network included, when it is measured"),
 		OPT_FLAG(0, "untrusted", &o.untrusted, "take that back"),
-		OPT_FLAG(0, "off", &o.off, "add it, but do not watch it yet"),
+		OPT_FLAG(0, "on", &o.on, "watch it; a new one is watched unless --off is given"),
+		OPT_FLAG(0, "off", &o.off, "do not watch it (yet)"),
 		OPT_FLAG(0, "repair", &o.repair, "fetch: look through the whole mirror and get what is missing anew"),
 		OPT_FLAG(0, "purge", &o.purge, "remove: erase its builds, runs and cases too"),
 		OPT_END,
@@ -386,7 +451,9 @@ const struct verb verb_tree = {
 	.summary = "git trees to watch",
 	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
 		"head ever seen stays in the mirror. 'add' on a name that exists changes the options given and keeps\n"
-		"the others. A URL with a password is refused: --credentials names a file that git reads\n"
+		"the others; an empty value ('') takes one back. What was switched off stays off without --on.\n"
+		"A tree of trees.yaml that is taken out there is not watched any more; a new name is a new tree.\n"
+		"A URL with a password is refused: --credentials names a file that git reads\n"
 		"(gitcredentials(7), git-credential-store). What a tree holds is code that others wrote: it is built\n"
 		"in a box without network, under a uid that owns nothing, and a program is measured in one, too\n"
 		"(driver local). --trusted lets what is measured do all that the robot itself may: read its\n"

@@ -39,6 +39,8 @@ char *tree_config_to_json(const struct tree_config *t)
 	json_object_object_add(o, "max_commits", json_object_new_int64(t->max_commits));
 	if (t->trusted)
 		json_object_object_add(o, "trusted", json_object_new_boolean(true));
+	if (t->of_file)
+		json_object_object_add(o, "of_file", json_object_new_boolean(true));
 	s = json_line(o);
 	json_object_put(o);
 	return s;
@@ -64,8 +66,9 @@ static void get_list(struct json_object *o, const char *key, struct strv *out)
 int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 {
 	struct json_object *o = json_tokener_parse(t->settings ? t->settings : "{}"), *v;
-	struct tree_config c = {.enabled = t->enabled, .program = streq(t->kind, "program"), .interval_s = 300,
-				.max_commits = 20000};
+	struct tree_config c = {.enabled = t->enabled, .program = streq(t->kind, "program"),
+				.interval_s = TREE_INTERVAL_S,
+				.max_commits = TREE_MAX_COMMITS};
 
 	if (!json_object_is_type(o, json_type_object)) {
 		json_object_put(o);
@@ -77,6 +80,7 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 		c.interval_s = json_object_get_double(v);
 	if (json_object_object_get_ex(o, "max_commits", &v) && json_object_get_int64(v) > 0)
 		c.max_commits = json_object_get_int64(v);
+	c.of_file = json_object_object_get_ex(o, "of_file", &v) && json_object_get_boolean(v);
 	c.trusted = json_object_object_get_ex(o, "trusted", &v) && json_object_get_boolean(v);
 	c.credentials_file = get_text(o, "credentials_file");
 	c.kconfig = get_text(o, "kconfig");
@@ -137,4 +141,52 @@ int config_to_store(const struct config *c, struct store *s)
 	else
 		store_rollback(s);
 	return r;
+}
+
+int config_tree_get(const struct config *c, struct store *s, const char *name, struct db_tree *ret)
+{
+	int r = store_tree_get(s, name, ret);
+
+	if (r != -ENOENT || !config_tree(c, name))
+		return r;
+	r = config_to_store(c, s);
+	return r < 0 ? r : store_tree_get(s, name, ret);
+}
+
+/* A tree of the files that has the same URL: the new name, perhaps. */
+static const char *same_url(const struct config *c, const char *url)
+{
+	for (size_t i = 0; i < c->n_trees; i++)
+		if (streq(c->tree[i].url, url))
+			return c->tree[i].name;
+	return NULL;
+}
+
+static int drop_tree(const struct config *c, struct store *s, struct db_tree *t)
+{
+	const char *other = same_url(c, t->url);
+	struct tree_config old = {0};
+	int r = config_tree(c, t->name) || !t->enabled ? 0 : tree_config_from_db(t, &old);
+
+	if (r >= 0 && old.of_file) {
+		t->enabled = false;
+		r = store_tree_put(s, t, NULL);
+		store_event(s, 0, 0, 0, "tree '%s' is not in the configuration any more and not watched; its results "
+			    "are kept%s%s%s", t->name, other ? ", and '" : "", other ? other : "",
+			    other ? "' begins anew at the same URL" : "");
+	}
+	tree_config_release(&old);
+	return MIN(r, 0);
+}
+
+int config_drop_trees(const struct config *c, struct store *s)
+{
+	struct db_tree *t = NULL;
+	size_t n = 0;
+	int r = store_trees(s, &t, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		r = drop_tree(c, s, &t[i]);
+	DB_LIST_RELEASE(t, n, db_tree_release);
+	return MIN(r, 0);
 }

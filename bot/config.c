@@ -294,7 +294,8 @@ static void check_mail(const struct ynode *where, const struct config *c, struct
 static void load_trees(const struct ynode *map, struct config *c, struct mistakes *m)
 {
 	for (size_t i = 0; map->kind == Y_MAP && i < map->n; i++) {
-		struct tree_config t = {.enabled = true, .interval_s = 300, .max_commits = 20000};
+		struct tree_config t = {.enabled = true, .of_file = true, .interval_s = TREE_INTERVAL_S,
+					.max_commits = TREE_MAX_COMMITS};
 
 		t.name = xstrdup(map->key[i]->text);
 		t.machine = xstrdup("qemu-icount");

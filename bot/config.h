@@ -12,12 +12,15 @@
 #include "kernels/machine.h"
 #include "reporters/report.h"
 
+#define TREE_INTERVAL_S 300
+#define TREE_MAX_COMMITS 20000
 struct tree_config {
 	char *name, *url;
 	char *credentials_file;         /* for git credential-store, mode 0600; or NULL */
 	bool enabled, program;          /* program: user-space tree, kind: program */
+	bool of_file;                   /* it stands, or stood, in the files; else 'tree add' made it */
 	struct strv branches;           /* globs, default "*" */
-	double interval_s;              /* default 300 */
+	double interval_s;              /* default TREE_INTERVAL_S */
 	char *kconfig;                  /* default vm-min; "program" for programs */
 	char *build_command, *artefact; /* programs */
 	struct strv jobs;               /* job file names */
@@ -26,7 +29,7 @@ struct tree_config {
 	char *branch_label;             /* for the subject line */
 	bool trusted;                   /* its programs run with our own rights on machines of driver local */
 	struct strv mail_cc;
-	int64_t max_commits;            /* older pairs fall back to the merge base; default 20000 */
+	int64_t max_commits;            /* older pairs fall back to the merge base; default TREE_MAX_COMMITS */
 };
 /* A build that never changes and its job, measured between the others of a machine: engine-canary in engine.h. */
 struct canary_config { char *machine, *job, *tree, *commit; };  /* tree NULL: that of what is measured */
@@ -71,6 +74,11 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret);
 void tree_config_release(struct tree_config *t);
 /* Writes the configured trees and machines into the database. */
 int config_to_store(const struct config *c, struct store *s);
+/* A tree by its name; one that stands in the files only is written into the database first. */
+int config_tree_get(const struct config *c, struct store *s, const char *name, struct db_tree *ret);
+/* For the daemon, whose configuration is the one that holds: trees that came from the files and stand there no more are
+ * switched off. What was measured stays. */
+int config_drop_trees(const struct config *c, struct store *s);
 void config_report(const struct config *c, struct report_config *ret); /* borrows from c */
 
 #endif

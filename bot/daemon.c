@@ -395,6 +395,30 @@ static bool is_idle(struct daemon *d)
 	return d->idle > 1;
 }
 
+/* The database and the lock are in the state folder. */
+static int load_again(const struct daemon *d, struct config *ret)
+{
+	struct config fresh;
+	int r = config_load(d->c->config.dir, &fresh);
+
+	if (r >= 0 && !streq(fresh.state_dir, d->c->config.state_dir)) {
+		r = err_set(-EINVAL, "'state_dir' is '%s' now and was '%s': that takes a new start", fresh.state_dir,
+			    d->c->config.state_dir);
+		config_release(&fresh);
+	}
+	if (r >= 0)
+		*ret = fresh;
+	return r;
+}
+
+/* Who only works for a question by hand changes nothing of what is watched. */
+static int take_config(struct daemon *d)
+{
+	int r = config_to_store(&d->c->config, d->c->store);
+
+	return r < 0 || d->o->only_tree ? r : config_drop_trees(&d->c->config, d->c->store);
+}
+
 static void one_round(struct daemon *d)
 {
 	int r = 0;
@@ -403,12 +427,13 @@ static void one_round(struct daemon *d)
 		struct config fresh;
 
 		d->reload = false;
-		if (config_load(d->c->config.dir, &fresh) < 0) {
+		if (load_again(d, &fresh) < 0) {
 			log_error("the configuration is not taken: %s", err_msg());
 		} else {
 			config_release(&d->c->config);
 			d->c->config = fresh;
-			(void)config_to_store(&d->c->config, d->c->store);
+			if (take_config(d) < 0)
+				log_error("%s", err_msg());
 			give_config(d);
 			troubles_try_now(&d->troubles);
 			log_note("configuration read again");
@@ -552,7 +577,7 @@ static int set_up(struct daemon *d)
 	d->last_event = store_last_event(d->c->store);
 	r = store_branch_troubles_over(d->c->store); /* what is left of it is met again */
 	if (r >= 0)
-		r = config_to_store(&d->c->config, d->c->store);
+		r = take_config(d);
 	give_config(d);
 	return r < 0 ? r : take_over(d);
 }

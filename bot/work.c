@@ -705,7 +705,7 @@ int work_fetch(struct ctx *c, const char *tree, bool repair)
 	struct db_branch *known = NULL;
 	size_t n = 0;
 	double wait;
-	int r = store_tree_get(c->store, tree, &t), repaired = 0;
+	int r = config_tree_get(&c->config, c->store, tree, &t), repaired = 0;
 
 	if (r < 0)
 		return r;

@@ -117,7 +117,7 @@ wait_for 150 case_is reported; ok $? "a case is reported"
 kill -TERM ${pids[-1]}; wait_for 25 bash -c "! kill -0 ${pids[-1]}"
 sed -i "/credentials_file/d; /^trees:/,\$d" "$dir/etc/kperfbot.yaml"
 sqlite3 "$dir/state/kperfbot.db" "UPDATE tree SET url = '$with', poll_error = 'cannot reach ''$with''',
-	settings = json_remove(settings, '\$.credentials_file'), enabled = 1, next_poll = 0;
+	settings = json_remove(settings, '\$.credentials_file', '\$.of_file'), enabled = 1, next_poll = 0;
 	INSERT INTO event (time, text) VALUES (1, 'tree cannot be reached: fatal: unable to access ''$with/'': x');
 	UPDATE report SET text = text || '$with';"
 is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM tree WHERE url LIKE '%$secret%'")" 1 \
