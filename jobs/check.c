@@ -164,7 +164,8 @@ static bool counted_on(const struct cpu_use *u, int cpu)
 {
 	const struct cpu_times *a = &u->before[cpu], *b = &u->after[cpu];
 
-	return a->has && b->has && b->total > a->total && b->idle >= a->idle - 1 && b->idle - a->idle <= b->total - a->total + 1;
+	return a->has && b->has && b->total > a->total && b->idle >= a->idle - 1 &&
+	       b->idle - a->idle <= b->total - a->total + 1;
 }
 
 double cpu_busy(const struct cpu_use *u, int cpu, double *ret_softirq)

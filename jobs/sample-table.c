@@ -2,8 +2,8 @@
 /*
  * sample-table.c - tables with a column for each CPU. Their lines may be longer than any line buffer.
  *
- * Each CPU's count is followed by itself, by the header's word above it: /proc/interrupts has the CPUs that are online, so
- * with one more or less the columns are others. What a CPU counted is known where it was in all samples.
+ * Each CPU's count is followed by itself, by the header's word above it: /proc/interrupts has the CPUs that are online,
+ * so with one more or less the columns are others. What a CPU counted is known where it was in all samples.
  */
 #include "jobs/check.h"
 #include "jobs/sample.h"
@@ -66,7 +66,8 @@ static void read_header(struct cpu_table *t, struct cursor k)
 {
 	char w[64], *end;
 
-	for (t->n_columns = 0; t->n_columns < MAX_CPUS && word(&k, w, sizeof(w)) && startswith(w, "CPU"); t->n_columns++) {
+	for (t->n_columns = 0; t->n_columns < MAX_CPUS && word(&k, w, sizeof(w)) && startswith(w, "CPU");
+	     t->n_columns++) {
 		unsigned long id = strtoul(w + 3, &end, 10);
 		bool known = end > w + 3 && !*end && id < MAX_CPUS;
 
@@ -91,7 +92,8 @@ static struct row *row_of(struct cpu_table *t, const char *name)
 	return &t->row[i];
 }
 
-/* The counters are unsigned int in the kernel (kstat_irqs_cpu(), irq_stat): one near its end that is small now went round. */
+/* The counters are unsigned int in the kernel (kstat_irqs_cpu(), irq_stat): one near its end that is small now went
+ * round. */
 static void add_count(struct cell *c, unsigned sample, double v)
 {
 	const double round = 0x1p32;
@@ -181,7 +183,8 @@ static void store_cpu(struct parse_ctx *c, const char *prefix, const char *name,
 	metric_set_add(c->out, metric, v, NULL, 0, false);
 }
 
-static void store_row(struct parse_ctx *c, const char *prefix, const struct cpu_table *t, size_t i, struct check_set *left_out)
+static void store_row(struct parse_ctx *c, const char *prefix, const struct cpu_table *t, size_t i,
+		      struct check_set *left_out)
 {
 	_cleanup_free_ char *metric = xasprintf("%s.%s", prefix, t->names.v[i].name);
 	const struct row *r = &t->row[i];
@@ -196,8 +199,8 @@ static void store_row(struct parse_ctx *c, const char *prefix, const struct cpu_
 		bool whole = x->samples == t->sample;
 
 		if (x->samples && !whole && s != PLAIN)
-			check_set_add(left_out, "figures", CHECK_UNKNOWN, "%s: CPU %u came or went, what it counted is in no figure",
-				      prefix, t->cpu[s]);
+			check_set_add(left_out, "figures", CHECK_UNKNOWN,
+				      "%s: CPU %u came or went, what it counted is in no figure", prefix, t->cpu[s]);
 		fell |= x->fell;
 		if (!whole || x->fell)
 			continue;

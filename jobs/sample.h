@@ -29,10 +29,10 @@ void series_release(struct series *l);
 void serie_store(struct parse_ctx *c, const char *prefix, const struct serie *s, size_t n, bool counter, const char *unit);
 /* "NAME gave no samples", with its last line. */
 int no_samples(struct parse_ctx *c, const char *monitor, const char *text, size_t len);
-/* /proc/interrupts and /proc/softirqs: a line of CPUs, then a name, a count for each CPU and perhaps a description. Stores
- * PREFIX.CPUn.NAME up to 16 CPUs, and PREFIX.NAME, their sum: what was counted between the first and the last sample. A CPU
- * that was not in all of them is left out and named by the check "figures", and so is a row with a count that fell (other than
- * by going round at 2^32). Rows that were not in all of them are left out. */
+/* /proc/interrupts and /proc/softirqs: a line of CPUs, then a name, a count for each CPU and perhaps a description.
+ * Stores PREFIX.CPUn.NAME up to 16 CPUs, and PREFIX.NAME, their sum: what was counted between the first and the last
+ * sample. A CPU that was not in all of them is left out and named by the check "figures", and so is a row with a count
+ * that fell (other than by going round at 2^32). Rows that were not in all of them are left out. */
 int store_cpu_table(struct parse_ctx *c, const char *prefix, const char *text, size_t len);
 
 #endif

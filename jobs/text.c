@@ -30,7 +30,8 @@ static size_t escape_sequence(const char *s, const char *end)
 /* "ESC [ G" and "ESC [ 1 G" go back to the first column. */
 static bool to_first_column(const char *s, size_t n)
 {
-	return (n == 3 && !memcmp(s, "\x1b[G", 3)) || (n == 4 && (!memcmp(s, "\x1b[1G", 4) || !memcmp(s, "\x1b[0G", 4)));
+	return (n == 3 && !memcmp(s, "\x1b[G", 3)) ||
+	       (n == 4 && (!memcmp(s, "\x1b[1G", 4) || !memcmp(s, "\x1b[0G", 4)));
 }
 
 static void plain_line(char line[LINE_MAX_BYTES], const char *s, const char *end)
@@ -200,8 +201,8 @@ bool grouped_number(const char *s, double *ret)
 
 bool no_value(const char *s)
 {
-	static const char *const words[] = {"", "-", "--", "nan", "nan%", "inf", "infinity", "n/a", "na", "null", "none", "?",
-					    "<not counted>", "<not supported>"};
+	static const char *const words[] = {"", "-", "--", "nan", "nan%", "inf", "infinity", "n/a", "na", "null", "none",
+					    "?", "<not counted>", "<not supported>"};
 
 	s += strspn(s, " \t");
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

@@ -245,9 +245,13 @@ static int look_at(struct apply *a, const char *path, size_t file)
 		return r;
 	GROW(a->mails, a->n, a->cap);
 	to = &a->mails[a->n++];
-	*to = (struct series_mail){.subject = m.subject ? TAKE_PTR(m.subject) : xstrdup(""), .id = header_id(buf_str(&text), "Message-ID", true),
-				   .parent = header_id(buf_str(&text), "In-Reply-To", true), .file = m.file, .file_index = file,
-				   .has_diff = has_diff(&m.patch), .has_author = m.author != NULL};
+	*to = (struct series_mail){.subject = m.subject ? TAKE_PTR(m.subject) : xstrdup(""),
+				   .id = header_id(buf_str(&text), "Message-ID", true),
+				   .parent = header_id(buf_str(&text), "In-Reply-To", true),
+				   .file = m.file,
+				   .file_index = file,
+				   .has_diff = has_diff(&m.patch),
+				   .has_author = m.author != NULL};
 	if (!*to->parent) {
 		free(to->parent);
 		to->parent = header_id(buf_str(&text), "References", false);
@@ -323,7 +327,8 @@ static int split_file(struct apply *a, size_t i)
 {
 	const struct patch_file *f = &a->s->v[i];
 	_cleanup_(proc_result_release) struct proc_result res = {0};
-	_cleanup_free_ char *in = xasprintf("%s/in", a->dir), *box = xasprintf("%s/mails-%zu", a->dir, i), *out = xasprintf("-o%s", box);
+	_cleanup_free_ char *in = xasprintf("%s/in", a->dir), *box = xasprintf("%s/mails-%zu", a->dir, i),
+			    *out = xasprintf("-o%s", box);
 	_cleanup_strv_ struct strv names = {0};
 	int r = fs_mkdir_p(box);
 

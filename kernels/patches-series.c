@@ -9,7 +9,8 @@
 
 /* ---- subjects ---- */
 
-/* "Re: ", "RE[2]: ", "AW: ": how long, 0: none. Two letters that kernel subjects begin with, too, count in front of brackets only. */
+/* "Re: ", "RE[2]: ", "AW: ": how long, 0: none. Two letters that kernel subjects begin with, too, count in front of
+ * brackets only. */
 static size_t answer_prefix(const char *s)
 {
 	static const struct { const char *word; bool unsure; } words[] = {
@@ -125,8 +126,17 @@ void patch_subject_parse(const char *subject, struct patch_subject *ret)
 
 /* ---- a mailbox ---- */
 
-struct item { const struct series_mail *m; struct patch_subject s; ssize_t parent; bool out; };        /* out: none of the series */
-struct group { struct patch_subject s; size_t patches, first; bool version; };  /* first: a mail of it; version: of the one wanted */
+struct item {
+	const struct series_mail *m;
+	struct patch_subject s;
+	ssize_t parent;                 /* what it answers, -1: not here */
+	bool out;                       /* none of the series */
+};
+struct group {
+	struct patch_subject s;
+	size_t patches, first;          /* how many; a mail of it */
+	bool version;                   /* of the series that is wanted */
+};
 struct box {
 	const char *name;
 	struct item *v;
@@ -224,8 +234,9 @@ static int no_diff(const struct box *b, size_t i)
 	const struct series_mail *m = b->v[i].m;
 	_cleanup_free_ char *file = term_safe(m->file), *subject = term_safe(m->subject);
 
-	return err_set(-ENOTSUP, "patch series '%s': mail %zu (%s%s%.120s%s) %s", b->name, i + 1, file, *subject ? ", \"" : "", subject,
-		       *subject ? "\"" : "", m->has_author ? "has no diff in it" : "is no mail as git format-patch writes it");
+	return err_set(-ENOTSUP, "patch series '%s': mail %zu (%s%s%.120s%s) %s", b->name, i + 1, file,
+		       *subject ? ", \"" : "", subject, *subject ? "\"" : "",
+		       m->has_author ? "has no diff in it" : "is no mail as git format-patch writes it");
 }
 
 /* Marks what is none of the series; refuses a patch that lost its diff. */
@@ -247,7 +258,8 @@ static int sort_out(struct box *b)
 		x->out = true;
 	}
 	if (diffs)
-		buf_addf(&b->note, "%s%zu answer%s with a diff passed over", b->note.len ? "; " : "", diffs, diffs == 1 ? "" : "s");
+		buf_addf(&b->note, "%s%zu answer%s with a diff passed over", b->note.len ? "; " : "", diffs,
+			 diffs == 1 ? "" : "s");
 	return 0;
 }
 
@@ -309,7 +321,8 @@ static int several(const struct box *b)
 	}
 	if (b->n_groups > MAX_NAMED)
 		buf_addf(&list, " and %zu more", b->n_groups - MAX_NAMED);
-	return refuse(b, "is more than one series: %s. Leave one of them; or list all files in their order in a file 'series'", buf_str(&list));
+	return refuse(b, "is more than one series: %s. Leave one of them; or list all files in their order in a file "
+			 "'series'", buf_str(&list));
 }
 
 /* The newest version, where all others are older ones of the same series. */
@@ -354,7 +367,8 @@ static int check_numbers(const struct box *b, const struct group *g)
 		if (number > g->s.total)
 			return refuse(b, "has a patch %u/%u, which is no number of a series", number, g->s.total);
 		if (where[number])
-			return refuse(b, "has %u/%u of %s twice: mails %zu and %zu", number, g->s.total, buf_str(&name), where[number], i + 1);
+			return refuse(b, "has %u/%u of %s twice: mails %zu and %zu", number, g->s.total, buf_str(&name),
+				      where[number], i + 1);
 		where[number] = i + 1;
 	}
 	for (unsigned k = 1; k <= g->s.total; k++)
@@ -362,7 +376,9 @@ static int check_numbers(const struct box *b, const struct group *g)
 			buf_addf(&missing, "%s%u/%u", missing.len ? ", " : "", k, g->s.total);
 	if (n > MAX_NAMED)
 		buf_addf(&missing, " and %u more", n - MAX_NAMED);
-	return n ? refuse(b, "is not whole: of %s %s %s missing", buf_str(&name), buf_str(&missing), n == 1 ? "is" : "are") : 0;
+	return n ? refuse(b, "is not whole: of %s %s %s missing", buf_str(&name), buf_str(&missing),
+			  n == 1 ? "is" : "are")
+		 : 0;
 }
 
 /* Patches without numbers in a list's mailbox are nobody's series; git format-patch -N writes mails without ids. */
@@ -384,7 +400,8 @@ static int check_unnumbered(const struct box *b, const struct group *g)
 	}
 	if (n < 2 || !ids || boxes[0] != boxes[1])
 		return 0;
-	return refuse(b, "has %zu patches without numbers in one mailbox, which nobody can put in order: %s", n, buf_str(&list));
+	return refuse(b, "has %zu patches without numbers in one mailbox, which nobody can put in order: %s", n,
+		      buf_str(&list));
 }
 
 static void take(const struct box *b, const struct group *g_or_null, size_t *order, size_t *ret_n)
@@ -428,8 +445,8 @@ static int pick(struct box *b, size_t *order, size_t *ret_n)
 	return r;
 }
 
-int series_pick(const char *name, const struct series_mail *mails, size_t n, bool listed, size_t **ret_order, size_t *ret_n,
-		char **ret_note)
+int series_pick(const char *name, const struct series_mail *mails, size_t n, bool listed, size_t **ret_order,
+		size_t *ret_n, char **ret_note)
 {
 	struct box b = {.name = name, .v = xcalloc(n + 1, sizeof(*b.v)), .n = n, .listed = listed};
 	_cleanup_free_ size_t *order = xcalloc(n + 1, sizeof(*order));

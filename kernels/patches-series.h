@@ -8,8 +8,8 @@
 #include "lib/base.h"
 
 /*
- * "[RFC PATCH net-next v2 2/3] ...", "[PATCH v6,00/24]", "[PATCHv2 1/2]", "[v3,1/2]", "[RESEND PATCH]", "[list] Re: [PATCH] ...":
- * all brackets in front count, and what is in them in any order.
+ * "[RFC PATCH net-next v2 2/3] ...", "[PATCH v6,00/24]", "[PATCHv2 1/2]", "[v3,1/2]", "[RESEND PATCH]",
+ * "[list] Re: [PATCH] ...": all brackets in front count, and what is in them in any order.
  */
 struct patch_subject {
 	bool answer;            /* Re:, AW:, Fwd: and so on */
@@ -30,11 +30,12 @@ struct series_mail {
 /*
  * Patches in the order in which they have to be applied: answers (by their subject, or because they answer a patch),
  * cover letters, copies, and versions older than the newest are none of it. -ENOTSUP, with a message that says what is
- * there, where numbers are missing or twice, where the mails belong to several series, or where a mail that should be a patch has
- * no diff. listed: somebody wrote down these files in this order (a file "series"): then several series are one after the other.
- * ret_order: new array of indices; ret_note: what was passed over that might be missed (new string), or NULL.
+ * there, where numbers are missing or twice, where the mails belong to several series, or where a mail that should be a
+ * patch has no diff. listed: somebody wrote down these files in this order (a file "series"): then several series are
+ * one after the other. ret_order: new array of indices; ret_note: what was passed over that might be missed (new
+ * string), or NULL.
  */
-int series_pick(const char *name, const struct series_mail *mails, size_t n, bool listed, size_t **ret_order, size_t *ret_n,
-		char **ret_note);
+int series_pick(const char *name, const struct series_mail *mails, size_t n, bool listed, size_t **ret_order,
+		size_t *ret_n, char **ret_note);
 
 #endif

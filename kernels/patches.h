@@ -44,9 +44,10 @@ struct patched {
 	char *note;                     /* what was passed over that might be missed, or NULL; not when it was known */
 };
 void patched_release(struct patched *p);
-/* What is applied, and in which order, is what the mails' subjects say (kernels/patches-series.h): all numbers of the newest version, no
- * cover letters, no answers. base: full id. Kept under refs/kperfbot/patched/ for good. -ENOTSUP where a patch does not apply or is none, where numbers are missing or twice, or
- * where the mails are several series: the message names them. While that mirror is fetched: waits, or without wait -EWOULDBLOCK. */
+/* What is applied, and in which order, is what the mails' subjects say (kernels/patches-series.h): all numbers of the
+ * newest version, no cover letters, no answers. base: full id. Kept under refs/kperfbot/patched/ for good. -ENOTSUP
+ * where a patch does not apply or is none, where numbers are missing or twice, or where the mails are several series:
+ * the message names them. While that mirror is fetched: waits, or without wait -EWOULDBLOCK. */
 int patches_apply(const char *git_dir, const char *base, const struct patches *s, bool wait, struct patched *ret);
 
 #endif

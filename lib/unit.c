@@ -5,9 +5,9 @@ enum base { B_COUNT, B_TIME, B_BYTE, B_BIT, B_OP, B_PACKET, B_HERTZ, N_BASES };
 enum per { PER_NONE, PER_SECOND, PER_OP, N_PERS };
 static const struct { const char *word; enum base base; } words[] = {
 	{"", B_COUNT}, {"s", B_TIME}, {"sec", B_TIME}, {"secs", B_TIME}, {"second", B_TIME}, {"seconds", B_TIME},
-	{"B", B_BYTE}, {"byte", B_BYTE}, {"bytes", B_BYTE}, {"Byte", B_BYTE}, {"Bytes", B_BYTE}, {"b", B_BIT}, {"bit", B_BIT},
-	{"bits", B_BIT}, {"op", B_OP}, {"ops", B_OP}, {"pkt", B_PACKET}, {"pkts", B_PACKET}, {"packets", B_PACKET},
-	{"Hz", B_HERTZ},
+	{"B", B_BYTE}, {"byte", B_BYTE}, {"bytes", B_BYTE}, {"Byte", B_BYTE}, {"Bytes", B_BYTE}, {"b", B_BIT},
+	{"bit", B_BIT}, {"bits", B_BIT}, {"op", B_OP}, {"ops", B_OP}, {"pkt", B_PACKET}, {"pkts", B_PACKET},
+	{"packets", B_PACKET}, {"Hz", B_HERTZ},
 };
 static const struct { const char *word; double scale; bool of_time; } prefixes[] = {
 	{"", 1, false}, {"nano", 1e-9, true}, {"micro", 1e-6, true}, {"milli", 1e-3, true}, {"n", 1e-9, true},
@@ -16,8 +16,9 @@ static const struct { const char *word; double scale; bool of_time; } prefixes[]
 	{"k", 1e3, false}, {"K", 1e3, false}, {"M", 1e6, false}, {"G", 1e9, false}, {"T", 1e12, false},
 };
 static const char *const names[N_BASES][N_PERS] = {
-	[B_COUNT] = {"", "/s", "/op"}, [B_TIME] = {"s", "s/s", "s/op"}, [B_BYTE] = {"B", "B/s", "B/op"},
-	[B_BIT] = {"bit", "bit/s", "bit/op"}, [B_OP] = {"ops", "ops/s", "ops/op"}, [B_PACKET] = {"pkt", "pps", "pkt/op"},
+	[B_COUNT] = {"", "/s", "/op"},	     [B_TIME] = {"s", "s/s", "s/op"},
+	[B_BYTE] = {"B", "B/s", "B/op"},     [B_BIT] = {"bit", "bit/s", "bit/op"},
+	[B_OP] = {"ops", "ops/s", "ops/op"}, [B_PACKET] = {"pkt", "pps", "pkt/op"},
 	[B_HERTZ] = {"Hz", "Hz/s", "Hz/op"},
 };
 

@@ -53,8 +53,8 @@ static void read_stat(struct machine *m, const struct proc_sample *s)
 }
 
 /*
- * What passed, and false where it cannot be: iowait may fall a little, but where idle time falls, or more passes than there
- * was, the CPU was off line in between (then /proc/stat takes its idle time from elsewhere, get_idle_time()).
+ * What passed, and false where it cannot be: iowait may fall a little, but where idle time falls, or more passes than
+ * there was, the CPU was off line in between (then /proc/stat takes its idle time from elsewhere, get_idle_time()).
  */
 static bool passed(const struct times *a, const struct times *b, double seconds, double d[N_TIMES])
 {
@@ -83,7 +83,8 @@ static void add_shares(struct series *l, const char *who, const double d[N_TIMES
 	}
 }
 
-/* The kernel's own sum is over all CPUs there may be: with others on line it is another one, so then those that were are summed. */
+/* The kernel's own sum is over all CPUs there may be: with others on line it is another one, so then those that were
+ * are summed. */
 static void add_all(struct reading *k, const struct machine *before, const struct machine *now, double seconds,
 		    const double sum[N_TIMES], bool same, double when)
 {
@@ -104,7 +105,8 @@ static void add_all(struct reading *k, const struct machine *before, const struc
 	}
 }
 
-static void add_interval(struct reading *k, const struct machine *before, const struct machine *now, double seconds, double when)
+static void add_interval(struct reading *k, const struct machine *before, const struct machine *now, double seconds,
+			 double when)
 {
 	double sum[N_TIMES] = {0}, d[N_TIMES];
 	bool same = true;
@@ -166,7 +168,8 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	if (r == 0 && isfinite(k.at))
 		metric_set_add(c->out, "mpstat.max_utilization.seconds", k.at, "s", 0, false);
 	if (r == 0 && k.odd)
-		check_say(c, "figures", CHECK_UNKNOWN, "mpstat: CPUs came, went or counted wrongly in %zu of %zu intervals; they are not in these",
+		check_say(c, "figures", CHECK_UNKNOWN,
+			  "mpstat: CPUs came, went or counted wrongly in %zu of %zu intervals; they are not in these",
 			  k.odd, n - 1);
 	series_release(&k.l);
 	return r;

@@ -13,7 +13,8 @@
  * last interval included. Only the mean i leaves out an interval much shorter than the others, since a rate over some
  * milliseconds would weigh as much as one over a second.
  *
- * <not supported>, <not counted>, nan and nothing are no values; so is what ran less than a tenth of the time (multiplexed).
+ * <not supported>, <not counted>, nan and nothing are no values; so is what ran less than a tenth of the time
+ * (multiplexed).
  */
 #include "jobs/check.h"
 #include "jobs/program.h"

@@ -71,7 +71,8 @@ static void read_sample(struct field *f, size_t *n, const struct proc_sample *s)
 static void add_statistics(struct series *l, const struct field *f)
 {
 	const struct { const char *name; double v; } all[] = {
-		{"avg", f->spread.mean}, {"max", f->max}, {"min", f->min}, {"stddev", sqrt(spread_variance(&f->spread))},
+		{"avg", f->spread.mean}, {"max", f->max}, {"min", f->min},
+		{"stddev", sqrt(spread_variance(&f->spread))},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(all); i++) {

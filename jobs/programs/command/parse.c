@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * Lines "name: number [unit]" or "name=number [unit]" of any command; everything else it prints is passed over. A name
- * that comes several times (repeat) gives the mean. Numbers may have groups (1,234,567), units may stand right behind them
- * (12.3M, 900us). Common units stay as printed, others come to their base (lib/unit.h): 12.3 Mops/s is 12300000 ops/s. A name
- * that comes with different units is counted in the first one, and where they measure different things it has no figure.
+ * that comes several times (repeat) gives the mean. Numbers may have groups (1,234,567), units may stand right behind
+ * them (12.3M, 900us). Common units stay as printed, others come to their base (lib/unit.h): 12.3 Mops/s is 12300000
+ * ops/s. A name that comes with different units is counted in the first one, and where they measure different things it
+ * has no figure.
  */
 #include "jobs/check.h"
 #include "jobs/program.h"
@@ -12,7 +13,12 @@
 
 #define MAX_FIGURES 500
 struct figure { char name[64], word[32], other[32]; double sum; int64_t n; const char *unit; };
-struct figures { struct figure v[MAX_FIGURES]; size_t n; const char *want; char refused[LINE_MAX_BYTES], absent[LINE_MAX_BYTES]; };
+struct figures {
+	struct figure v[MAX_FIGURES];
+	size_t n;
+	const char *want;
+	char refused[LINE_MAX_BYTES], absent[LINE_MAX_BYTES];
+};
 
 /* As printed where it is common, else its base and the value in it. NULL: none that is known. */
 static const char *stored_unit(const char *s, double *v)
@@ -55,7 +61,8 @@ static void add_value(struct figures *f, const char *name, double v, const char 
 	if (!x->n++) {
 		snprintf(x->word, sizeof(x->word), "%s", word);
 		x->unit = unit;
-	} else if (unit && x->unit ? strcmp(unit, x->unit) && !unit_factor(unit, x->unit, &factor) : strcmp(word, x->word) != 0) {
+	} else if (unit && x->unit ? strcmp(unit, x->unit) && !unit_factor(unit, x->unit, &factor)
+				   : strcmp(word, x->word) != 0) {
 		snprintf(x->other, sizeof(x->other), "%s", *word ? word : "none");
 	}
 	x->sum += v * factor;
@@ -110,7 +117,8 @@ static void add(struct parse_ctx *c, const struct figure *f, const char *name, b
 
 static int finish(struct parse_ctx *c, const struct figures *f, const char *last)
 {
-	const char *want = job_param(c->job, "kpi"), *repeat = job_param(c->job, "repeat"), *odd = *f->refused ? f->refused : last;
+	const char *want = job_param(c->job, "kpi"), *repeat = job_param(c->job, "repeat"),
+		   *odd = *f->refused ? f->refused : last;
 	bool lower = streq(job_param(c->job, "better"), "lower");
 	int64_t times = repeat ? strtoll(repeat, NULL, 10) : 1;
 	const struct figure *kpi = NULL;
@@ -124,10 +132,11 @@ static int finish(struct parse_ctx *c, const struct figures *f, const char *last
 		return parse_fail(c, "failed", "the command printed no '%s: number' line%s%s", want ? want : "name",
 				  *f->refused ? ", but: " : *odd ? "; its last line: " : "", odd);
 	if (*kpi->other)
-		return parse_fail(c, "failed", "'%s' came in units that cannot be laid side by side, '%s' and '%s'", kpi->name, kpi->word,
-				  kpi->other);
+		return parse_fail(c, "failed", "'%s' came in units that cannot be laid side by side, '%s' and '%s'",
+				  kpi->name, kpi->word, kpi->other);
 	if (kpi->n < times && *f->refused)
-		return parse_fail(c, "failed", "'%s' came %" PRId64 " times in %" PRId64 " runs, and: %s", kpi->name, kpi->n, times, odd);
+		return parse_fail(c, "failed", "'%s' came %" PRId64 " times in %" PRId64 " runs, and: %s", kpi->name,
+				  kpi->n, times, odd);
 	if (kpi->n < times)
 		return parse_fail(c, "failed", "'%s' came %" PRId64 " times in %" PRId64 " runs", kpi->name, kpi->n, times);
 	if (kpi->sum == 0 && !lower)
@@ -136,8 +145,8 @@ static int finish(struct parse_ctx *c, const struct figures *f, const char *last
 		check_say(c, "figures", CHECK_UNKNOWN, "left out, since it is no value: %s", f->absent);
 	for (size_t i = 0; i < f->n; i++)
 		if (*f->v[i].other)
-			check_say(c, "figures", CHECK_UNKNOWN, "left out: '%s' came in '%s' and '%s'", f->v[i].name, f->v[i].word,
-				  f->v[i].other);
+			check_say(c, "figures", CHECK_UNKNOWN, "left out: '%s' came in '%s' and '%s'", f->v[i].name,
+				  f->v[i].word, f->v[i].other);
 		else
 			add(c, &f->v[i], f->v[i].name, kpi == &f->v[i] && (want || !strcmp(kpi->name, "kpi")));
 	if (!want && strcmp(kpi->name, "kpi")) /* a KPI must have a name that is known before the first run */

@@ -7,11 +7,11 @@
  *	stress-ng: metrc: [PID] miscellaneous metrics:
  *	stress-ng: metrc: [PID] NAME 53.66 nanoseconds per longjmp call (average per stressor)
  *
- * The header says how many columns there are: six with --metrics-brief and before 0.12.05, then one or two more; the tag was
- * "info:" before 0.15.05. The stressor's row is the first one below it with just as many figures, and nothing else: the other
- * metrics that a stressor may print may have as many words. real is the mean wall time of the instances, usr and sys are
- * sums. stress-ng exits with 0 when it skipped the stressor or an instance gave up, so what it says, operations and time are
- * looked at.
+ * The header says how many columns there are: six with --metrics-brief and before 0.12.05, then one or two more; the
+ * tag was "info:" before 0.15.05. The stressor's row is the first one below it with just as many figures, and nothing
+ * else: the other metrics that a stressor may print may have as many words. real is the mean wall time of the instances,
+ * usr and sys are sums. stress-ng exits with 0 when it skipped the stressor or an instance gave up, so what it says,
+ * operations and time are looked at.
  *
  * Instructions (machine qemu-icount): there a nanosecond of guest time is 1/2^shift instructions, so what is wanted is the
  * exact CPU time of the stressor. usr + sys as printed has two digits, but ops / "ops/s(usr+sys)" gives it back with seven:
@@ -187,7 +187,8 @@ static int check_row(struct parse_ctx *c, const struct table_row *row, const cha
 	if (gave_up)
 		return parse_fail(c, "incomplete", "%s", why);
 	if (!row->found)
-		return parse_fail(c, "failed", "stress-ng printed no figures for '%s'%s%s", test, *why ? ": " : "", why);
+		return parse_fail(c, "failed", "stress-ng printed no figures for '%s'%s%s", test, *why ? ": " : "",
+				  why);
 	if (!row->finished)
 		return parse_fail(c, "failed", "the output of stress-ng is cut off after: %s", why);
 	if (!(row->v[0] > 0))
@@ -218,8 +219,8 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	while (next_line(&it)) {
 		size_t n;
 
-		gave_up |= strstr(it.line, "skipping stressor") || strstr(it.line, "will be skipped") || strstr(it.line, "] disabled '") ||
-			   strstr(it.line, "aborted early");
+		gave_up |= strstr(it.line, "skipping stressor") || strstr(it.line, "will be skipped") ||
+			   strstr(it.line, "] disabled '") || strstr(it.line, "aborted early");
 		if (it.ended && strstr(it.line, "] successful run completed"))
 			row.finished = true;
 		n = split(it.line, w, ARRAY_SIZE(w));
@@ -242,4 +243,5 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	return 0;
 }
 
-const struct program_ops program_stress_ng = {.name = "stress-ng", .parse = parse, .file = "stress-ng", .reason = reason};
+const struct program_ops program_stress_ng = {
+	.name = "stress-ng", .parse = parse, .file = "stress-ng", .reason = reason};
