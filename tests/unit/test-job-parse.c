@@ -363,6 +363,18 @@ static void test_stress_ng_reason(void)
 	}
 }
 
+/* What follows the message of the one are the figures of the other. */
+static void test_udp_reason(void)
+{
+	static const char text[] = "rps=off\nkpb-udp-sink: cannot bind: Address already in use\nsent=5\nsender_done=1\n";
+	_cleanup_free_ char *why = NULL;
+	PARSED p;
+
+	command(&p, "udp-sink: {rps: 'off'}\n", "");
+	why = program_find("udp-sink")->reason(&p.c, text, strlen(text));
+	is_str(why, "kpb-udp-sink: cannot bind: Address already in use", "udp-sink's reason");
+}
+
 /* Whole result folders: the script's exit status and what it left. */
 static void test_folder(void)
 {
@@ -422,6 +434,7 @@ int main(void)
 	test_perf_stat();
 	test_command();
 	test_stress_ng_reason();
+	test_udp_reason();
 	test_command_figures();
 	test_command_absent();
 	test_cut_off("stress-ng", program_find("stress-ng"), "stress-ng-sockfd-lkp.txt", 0);

@@ -202,17 +202,28 @@ static bool other_cpu(const char *mask, double irq_cpu)
 	return false;
 }
 
+/* The last message of one of the two programs; behind it are figures of the other one. */
+static char *reason(const struct parse_ctx *c _unused_, const char *text, size_t len)
+{
+	struct lines it = {.text = text, .len = len};
+	char last[LINE_MAX_BYTES] = "";
+
+	while (next_line(&it))
+		if (startswith(it.line, "kpb-udp-"))
+			memcpy(last, it.line, sizeof(last));
+	return *last ? xstrdup(last) : last_words(text, len);
+}
+
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct result r = {.cpu = xcalloc(MAX_CPUS, sizeof(struct cpu))};
-	char last[LINE_MAX_BYTES] = "", mask[LINE_MAX_BYTES] = "";
+	_cleanup_free_ char *last = reason(c, text, len);
+	char mask[LINE_MAX_BYTES] = "";
 	const char *role = job_param(c->job, "role");
 	struct lines it = {.text = text, .len = len};
 	int e = 0;
 
 	while (next_line(&it) && it.ended) {
-		if (it.line[strspn(it.line, " \t")])
-			memcpy(last, it.line, sizeof(last));
 		if (startswith(it.line, "rps_mask="))
 			memcpy(mask, it.line + 9, sizeof(mask) - 9);
 		read_line(&r, it.line);
@@ -226,4 +237,4 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	return e;
 }
 
-const struct program_ops program_udp_sink = {.name = "udp-sink", .parse = parse, .file = "udp-sink"};
+const struct program_ops program_udp_sink = {.name = "udp-sink", .parse = parse, .file = "udp-sink", .reason = reason};

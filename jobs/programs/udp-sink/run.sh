@@ -138,6 +138,11 @@ program_kpis() {
 		}'
 }
 
+program_last_words() {
+	sink_words=$(plain_text "${1:-$RESULT_DIR/udp-sink}" | grep '^kpb-udp-' | tail -n 1)
+	if [ -n "$sink_words" ]; then echo "$sink_words"; else last_words "${1:-$RESULT_DIR/udp-sink}"; fi
+}
+
 program_teardown() {
 	[ -z "$send_pid" ] || kill -KILL "$send_pid" 2>/dev/null || :
 	[ "$rx_ns" != 1 ] || net_pair_remove
