@@ -53,6 +53,23 @@ static const struct { const char *file, *job, *cause; } bad[] = {
 	{"iperf3-tcp.txt", JOB("tcp_stream", "length: 30s, engine: iperf3"), "ran 2.00 s of 30 s"},
 };
 
+/* "-nan", where neper had too few samples for a line, is no straight one. */
+static void test_correlation(void)
+{
+	static const char key[] = "correlation_coefficient=";
+	const struct program_ops *ops = program_find("neper");
+	PARSED p = {0};
+	char *at;
+
+	parse_fixture(&p, ops, JOB("tcp_rr", "length: 4s"), "net/neper-tcp_rr.txt", 0, NULL);
+	at = strstr(buf_str(&p.text), key);
+	memcpy(at + strlen(key), "-nan", 4); /* it is 1.00 */
+	_cleanup_free_ char *text = xstrdup(buf_str(&p.text));
+
+	parse_again(&p, ops, text, strlen(text), 0);
+	ok(p.r == -EBADMSG && strstr(p.c.cause, "not steady"), "%s", p.c.cause ? p.c.cause : "(none)");
+}
+
 static void test_neper(void)
 {
 	const struct program_ops *ops = program_find("neper");
@@ -170,6 +187,7 @@ static void test_sink_icount(void)
 int main(void)
 {
 	test_neper();
+	test_correlation();
 	test_instances();
 	test_sink();
 	test_sink_icount();

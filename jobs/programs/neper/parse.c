@@ -11,6 +11,7 @@
  * line through samples; correlation_coefficient says how straight that line is. The client of a stream knows only
  * what the server told it, remote_throughput in bit/s. Both ends accept different -T and -F without a word.
  */
+#include "jobs/check.h"
 #include "jobs/programs/neper/neper.h"
 
 void figure_add(struct figures *f, const char *name, double v, const char *unit, int direction, bool mean)
@@ -69,7 +70,7 @@ static const char *const keys[] = {"num_threads", "num_flows", "invalid_secret_c
 enum { K_THREADS, K_FLOWS, K_SECRETS, K_TRANSACTIONS, K_THROUGHPUT, K_REMOTE, K_CORRELATION, K_USER0, K_USER1, K_SYS0, K_SYS1,
        K_START, K_END, K_LOCAL, K_RUN_TIME, N_KEYS };
 
-static void read_neper(const struct part *p, double v[N_KEYS], struct figures *f)
+static void read_neper(struct parse_ctx *c, const struct part *p, double v[N_KEYS], struct figures *f)
 {
 	static const char *const latency[] = {"latency_min", "latency_max", "latency_mean", "latency_stddev"};
 	struct lines it = {.text = p->s, .len = p->len};
@@ -83,6 +84,10 @@ static void read_neper(const struct part *p, double v[N_KEYS], struct figures *f
 		if (!value)
 			continue;
 		*value++ = 0;
+		if (no_value(value) && *value)
+			check_say(c, "figures", CHECK_UNKNOWN, "left out, since it is no value: %s=%s", it.line, value);
+		if (!strcmp(it.line, keys[K_CORRELATION]) && no_value(value))
+			v[K_CORRELATION] = 0; /* of too few samples: no line */
 		if (!number(value, &x))
 			continue;
 		for (size_t i = 0; i < N_KEYS; i++)
@@ -103,7 +108,7 @@ static int neper_client(struct parse_ctx *c, const struct section *s, struct fig
 	double v[N_KEYS], p;
 	bool stream = is_stream(s);
 
-	read_neper(&s->out, v, stream ? NULL : f);
+	read_neper(c, &s->out, v, stream ? NULL : f);
 	if (isnan(v[K_LOCAL]) || isnan(v[K_REMOTE]))
 		return parse_fail(c, "failed", "%s ended before its results", s->test);
 	if (v[K_SECRETS] > 0)
@@ -132,8 +137,8 @@ static int neper_server(struct parse_ctx *c, const struct section *client, const
 {
 	double v[N_KEYS], w[N_KEYS];
 
-	read_neper(&client->out, v, NULL);
-	read_neper(&s->out, w, NULL);
+	read_neper(c, &client->out, v, NULL);
+	read_neper(c, &s->out, w, NULL);
 	if (isnan(w[K_LOCAL]))
 		return parse_fail(c, "failed", "%s: the server ended before its results", s->test);
 	if (v[K_THREADS] != w[K_THREADS] || v[K_FLOWS] != w[K_FLOWS])
