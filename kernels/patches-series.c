@@ -376,8 +376,8 @@ static int check_numbers(const struct box *b, const struct group *g)
 			buf_addf(&missing, "%s%u/%u", missing.len ? ", " : "", k, g->s.total);
 	if (n > MAX_NAMED)
 		buf_addf(&missing, " and %u more", n - MAX_NAMED);
-	return n ? refuse(b, "is not whole: of %s %s %s missing", buf_str(&name), buf_str(&missing),
-			  n == 1 ? "is" : "are")
+	return n ? refuse(b, "is not whole: of %s %s %s missing (what a file 'series' lists is applied as it is)",
+			  buf_str(&name), buf_str(&missing), n == 1 ? "is" : "are")
 		 : 0;
 }
 
@@ -420,6 +420,21 @@ static void take(const struct box *b, const struct group *g_or_null, size_t *ord
 		}
 }
 
+/* Files of one patch each, whose order a list tells. */
+static bool one_in_each(const struct box *b)
+{
+	size_t last = SIZE_MAX;
+
+	for (size_t i = 0; i < b->n; i++) {
+		if (!is_patch(&b->v[i]))
+			continue;
+		if (b->v[i].m->file_index == last)
+			return false;
+		last = b->v[i].m->file_index;
+	}
+	return true;
+}
+
 static int pick(struct box *b, size_t *order, size_t *ret_n)
 {
 	const struct group *g = NULL;
@@ -433,7 +448,7 @@ static int pick(struct box *b, size_t *order, size_t *ret_n)
 		patches += b->g[k].patches;
 	if (!patches)
 		return refuse(b, "holds no patch");
-	if (b->n_groups > 1 && b->listed) {
+	if (b->listed && one_in_each(b)) {
 		take(b, NULL, order, ret_n);
 		return 0;
 	}

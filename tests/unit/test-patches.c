@@ -269,7 +269,8 @@ static void test_pick(void)
 		{{"[PATCH] a|1||d", "[PATCH] z|2||d"}, 0, "", "2 patches without numbers in one mailbox, which nobody can put in order: \"[PATCH] a\", \"[PATCH] z\""},
 		/* git format-patch -N, and a list that somebody wrote */
 		{{"[PATCH] a|||d", "[PATCH] z|||d"}, 0, "0 1", ""}, {{"[PATCH 1/7] z|1||d", "[PATCH] a|2||d", "[PATCH 3/4] b|3||d"}, 1, "0 1 2", ""},
-		{{"[PATCH 1/3] z|1||d", "[PATCH 3/3] b|3||d"}, 1, "", "2/3 is missing"},
+		{{"[PATCH 1/3] z|1||d", "[PATCH 3/3] b|3||d"}, 1, "0 1", ""},
+		{{"[PATCH 3/3] z|1||d", "Re: [PATCH 1/3] b|2||d", "[PATCH 1/3] b|3||d"}, 1, "0 2", "1 answer"},
 		{{"\033[31m[PATCH 1/1] a|1||d", "\033[PATCH 1/2] b|2||d"}, 0, "", "without numbers"},
 	};
 
@@ -285,7 +286,7 @@ static void test_pick(void)
 			char *copy = xstrdup(cases[i].mails[n]), *at = copy;
 			const char *diff;
 
-			m[n] = (struct series_mail){.file = "x.mbox", .has_author = true};
+			m[n] = (struct series_mail){.file = "x.mbox", .has_author = true, .file_index = cases[i].listed ? n : 0};
 			m[n].subject = xstrdup(strsep(&at, "|") ?: "");
 			m[n].id = xstrdup(strsep(&at, "|") ?: "");
 			m[n].parent = xstrdup(strsep(&at, "|") ?: "");
@@ -312,7 +313,7 @@ static void test_pick(void)
 /* Real mails, with git: order, answers, versions, encoded subjects. */
 static void test_series(void)
 {
-	_cleanup_free_ char *want = apply("s.mbox", NULL), *shuffled = NULL, *thread = NULL, *versions = NULL, *gap = NULL, *coded = NULL;
+	_cleanup_free_ char *want = apply("s.mbox", NULL), *listed = NULL, *shuffled = NULL, *thread = NULL, *versions = NULL, *gap = NULL, *coded = NULL;
 	struct patched p = {0};
 
 	free(sh("cat ../folder/0003* ../folder/0000* ../folder/0001* ../folder/0002* >../shuffled.mbox\n"
@@ -335,6 +336,14 @@ static void test_series(void)
 	is_str(coded, want, "a subject in another encoding");
 	gap = apply("gap.mbox", &p);
 	ok(!*gap && strstr(err_msg(), "2/3 is missing"), "a gap: %s", err_msg());
+	/* a list with a mailbox in it is a mailbox; a part that somebody lists is that part */
+	put("boxes", "gap.mbox\n");
+	free(sh("cd ..; ls folder/0001* >part"));
+	free(gap);
+	gap = apply("boxes", NULL);
+	ok(!*gap && strstr(err_msg(), "2/3 is missing"), "a gap in a listed mailbox: %s", err_msg());
+	listed = apply("part", &p);
+	ok(*listed && p.patches == 1, "one patch of the series, listed");
 }
 
 /* A mailbox from a public list in its shape: three patches, and a reviewer's idea as a diff; and one that lost a mail. */
