@@ -5,6 +5,7 @@
 #include "bot/profile.h"
 #include "bot/reach.h"
 #include "bot/verb.h"
+#include "db/setup.h"
 #include "jobs/check.h"
 #include "lib/fs.h"
 
@@ -110,6 +111,37 @@ static void add_reach(struct ctx *c, const struct column *a, const struct column
 	db_build_release(&b);
 }
 
+/* A column that was measured otherwise than the first, or in two ways by itself: what differs may be that. */
+static int add_setups(struct ctx *c, const struct columns *col, struct view *v)
+{
+	struct db_setup *first = NULL, *own = NULL;
+	size_t n_first = 0, n = 0;
+	int r = 0;
+
+	for (size_t k = 0; r >= 0 && k < col->n; k++) {
+		const struct db_measured *at = col->v[k].at;
+		_cleanup_free_ char *who = col->v[k].label ? xstrdup(col->v[k].label) : xasprintf("%.12s", col->v[k].commit);
+		_cleanup_buf_ struct buf w = {0}, within = {0};
+
+		r = store_setups(c->store, at->build, at->job, at->tbox_group, k ? &own : &first, k ? &n : &n_first);
+		if (r < 0)
+			break;
+		setup_words_among(k ? own : first, k ? n : n_first, &within);
+		if (within.len)
+			strv_addf(&v->validity, "%s was measured in %zu ways: %s", who, k ? n : n_first, buf_str(&within));
+		if (k && n_first && n)
+			setup_words(first[0].text, own[0].text, &w);
+		if (w.len)
+			strv_addf(&v->validity, "%s was measured otherwise than the first, which may be all that differs: %s", who, buf_str(&w));
+		if (k)
+			DB_LIST_RELEASE(own, n, db_setup_release);
+		own = NULL;
+		n = 0;
+	}
+	DB_LIST_RELEASE(first, n_first, db_setup_release);
+	return MIN(r, 0);
+}
+
 /* What the engine found about the machine when it asked the same question. */
 static int add_disturbed(struct ctx *c, const struct columns *col, struct view *v)
 {
@@ -153,6 +185,8 @@ static int load_columns(struct ctx *c, const struct options *o, const struct col
 			add_reach(c, &col->v[0], x, v);
 		matrix_release(&m);
 	}
+	if (r >= 0)
+		r = add_setups(c, col, v);
 	if (r >= 0)
 		r = add_disturbed(c, col, v);
 	if (r >= 0)

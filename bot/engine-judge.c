@@ -137,7 +137,7 @@ static int open_case(struct engine *e, const struct scope *s, const char *metric
 
 struct judged {
 	enum verdict verdict;
-	size_t more, boots;
+	size_t more, boots, left_out;
 	double effect, min_effect;      /* of the metric that is told */
 	const char *metric;             /* NULL: the first one */
 	bool unshown;                   /* of that metric no change was shown, but one of lo to hi is not excluded */
@@ -208,6 +208,7 @@ static int judge_metric(struct engine *e, const struct scope *s, const char *met
 		tell_metric(out, metric, first, &v, vc.min_effect);
 		out->more = MAX(out->more, v.more_boots);
 		out->boots = MAX(out->boots, a.n + b.n);
+		out->left_out = MAX(out->left_out, a.left_out + b.left_out);
 	}
 	boots_release(&a);
 	boots_release(&b);
@@ -330,16 +331,18 @@ static int end_judged(struct engine *e, const struct scope *s, const struct judg
 	struct db_pair_check reach = {0};
 	bool unreached = engine_reach(e, s, s->cmp.base, s->cmp.head, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL);
 	_cleanup_buf_ struct buf what = {0};
+	_cleanup_free_ char *left_out = j->left_out ? xasprintf(" (left out: %zu measured before the root image, or what else measures, changed)",
+								 j->left_out) : xstrdup("");
 	int r;
 
 	add_judged(j, &what);
 	if (j->verdict == VERDICT_DIFFERENT)
-		r = end_comparison(e, s, "different", NULL, "%s after %zu boots%s%s%s", buf_str(&what), j->boots, j->canary,
+		r = end_comparison(e, s, "different", NULL, "%s after %zu boots%s%s%s%s", buf_str(&what), j->boots, left_out, j->canary,
 				   unreached ? "; warning: not reached, so the place of code in memory or something else did it: " : "",
 				   unreached ? reach.evidence : "");
 	else
-		r = end_comparison(e, s, "same", NULL, "%s after %zu boots; smallest change of interest %.2f%%%s%s%s",
-				   buf_str(&what), j->boots, 100 * j->min_effect,
+		r = end_comparison(e, s, "same", NULL, "%s after %zu boots%s; smallest change of interest %.2f%%%s%s%s",
+				   buf_str(&what), j->boots, left_out, 100 * j->min_effect,
 				   capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "",
 				   unreached ? j->unshown ? "; and not reached: " : "; same, but not reached: " : "",
 				   unreached ? reach.evidence : "");

@@ -2,6 +2,7 @@
 /* Work for the queue, and what earlier work has measured. */
 #include "bot/engine.h"
 #include "bisect/compare-class.h"
+#include "db/setup.h"
 #include "jobs/job.h"
 
 #include <json-c/json.h>
@@ -266,23 +267,49 @@ void boots_release(struct boots *b)
 	*b = (struct boots){0};
 }
 
+/* Boots that another setup measured than the newest run of the question's place; of history, which has no such: than the
+ * build's own newest one. A newer root image, say: they are no replicates of what is measured now. */
+static int other_boots(struct engine *e, const struct scope *s, int64_t build, bool history, struct strv *ret)
+{
+	_cleanup_free_ char *now = NULL;
+	struct db_setup *own = NULL;
+	size_t n = 0;
+	int r;
+
+	if (history) {
+		r = store_setups(e->store, build, s->job.id, s->machine.tbox_group, &own, &n);
+		now = r >= 0 && n > 1 ? xstrdup(own[0].text) : NULL;
+		DB_LIST_RELEASE(own, n, db_setup_release);
+	} else {
+		r = store_setup_newest(e->store, s->tree.id, s->cmp.kconfig, s->job.id, s->machine.id, &now);
+	}
+	if (r >= 0 && now)
+		r = store_foreign_boots(e->store, build, s->job.id, s->machine.tbox_group, now, ret);
+	return r == -ENOENT ? 0 : MIN(r, 0);
+}
+
 int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, int64_t after_run,
 		 struct boots *ret)
 {
 	struct db_build b = {0};
 	struct sample x = {0};
 	struct boots out = {0};
+	_cleanup_strv_ struct strv others = {0};
 	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
 
 	if (r >= 0)
 		r = store_sample(e->store, b.id, s->job.id, s->machine.tbox_group, metric, &x);
+	if (r >= 0 && x.n)
+		r = other_boots(e, s, b.id, !after_run, &others);
 	db_build_release(&b);
 	if (r == -ENOENT) { /* not built: no boots */
 		*ret = out;
 		return 0;
 	}
-	if (r < 0)
+	if (r < 0) {
+		sample_release(&x);
 		return r;
+	}
 	out.value = xcalloc(x.n, sizeof(double));
 	out.when = xcalloc(x.n, sizeof(double));
 	for (size_t i = 0; i < x.n; i++) {
@@ -294,6 +321,10 @@ int engine_boots(struct engine *e, const struct scope *s, const char *commit, co
 			first = !streq(x.boot[j], x.boot[i]);
 		if (!first || x.run[i] <= after_run)
 			continue;
+		if (others.n && strv_has(&others, x.boot[i])) {
+			out.left_out++;
+			continue;
+		}
 		for (size_t j = i; j < x.n; j++)
 			if (streq(x.boot[j], x.boot[i])) {
 				sum += x.value[j];

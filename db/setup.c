@@ -125,6 +125,12 @@ void setup_words(const char *a, const char *b, struct buf *out)
 	buf_release(&w.files);
 }
 
+void setup_words_among(const struct db_setup *v, size_t n, struct buf *out)
+{
+	for (size_t i = 1; i < n && !out->len; i++)
+		setup_words(v[i].text, v[0].text, out);
+}
+
 /* ---- the database ---- */
 
 void db_setup_release(struct db_setup *p) { free(p->text); }

@@ -32,6 +32,10 @@ size_t setup_differs(const char *a, const char *b, const char *skip);
  * do not differ. */
 void setup_words(const char *a, const char *b, struct buf *out);
 
+/* The same of the first of some setups that differs from the newest, v[0], read from the older to the newer. */
+struct db_setup;
+void setup_words_among(const struct db_setup *v, size_t n, struct buf *out);
+
 /* The setup of a run that is there. */
 int store_setup_put(struct store *s, int64_t run, const char *text);
 int store_setup_get(struct store *s, int64_t id, char **ret_text);

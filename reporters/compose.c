@@ -4,6 +4,7 @@
 #include "reporters/mail.h"
 #include "reporters/recipients.h"
 #include "reporters/report.h"
+#include "db/setup.h"
 #include "jobs/check.h"
 #include "lib/fs.h"
 
@@ -218,6 +219,30 @@ static void add_host(struct store *s, const struct facts *f, struct buf *out)
 		buf_addf(out, "  %s\n", lines.v[i]);
 }
 
+/* The proof compares like with like; the table below has all boots. */
+static void add_setups(struct store *s, const struct facts *f, struct buf *out)
+{
+	const int64_t build[] = {f->good_build.id, f->bad_build.id};
+	struct db_setup *v[2] = {NULL, NULL};
+	size_t n[2] = {0, 0};
+	_cleanup_buf_ struct buf words = {0}, shown = {0};
+
+	for (int k = 0; k < 2; k++)
+		if (build[k])
+			(void)store_setups(s, build[k], f->cmp.job, f->machine.tbox_group, &v[k], &n[k]);
+	if (n[0] && n[1])
+		setup_words(v[0][0].text, v[1][0].text, &words);
+	for (int k = 0; k < 2 && !words.len; k++)
+		setup_words_among(v[k], n[k], &words);
+	if (words.len) {
+		buf_adds(&shown, f->proven ? "between boots of the table below (not of the proof): " : "between the boots that were compared: ");
+		buf_add_shown(&shown, buf_str(&words));
+		add_wrapped(out, "measured otherwise", buf_str(&shown));
+	}
+	for (int k = 0; k < 2; k++)
+		DB_LIST_RELEASE(v[k], n[k], db_setup_release);
+}
+
 static void add_range(const struct facts *f, struct buf *out)
 {
 	_cleanup_buf_ struct buf t = {0};
@@ -243,6 +268,7 @@ static void add_first_screen(struct store *s, const struct facts *f, const char 
 	add_proof(f, out);
 	add_validity(s, f, out);
 	add_host(s, f, out);
+	add_setups(s, f, out);
 	add_range(f, out);
 	if (f->c.boots > 0)
 		buf_addf(out, "spent: %" PRId64 " %s, %" PRId64 " builds\n", f->c.boots, boots_word(f), f->c.builds);
@@ -278,7 +304,7 @@ static void add_noticed(const struct facts *f, const struct report_config *cfg, 
 		buf_add_shown(out, what);
 		buf_addc(out, ' ');
 	} else {
-		buf_adds(out, " noticed a ");
+		buf_adds(out, !isfinite(f->effect) && *facts_verdict_word(f) == 'i' ? " noticed an " : " noticed a ");
 		add_percent(out, f->effect);
 		buf_addf(out, isfinite(f->effect) ? " %s of %s " : "%s of %s ", facts_verdict_word(f), f->c.metric);
 	}

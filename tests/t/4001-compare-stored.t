@@ -129,4 +129,36 @@ run detect --metric stress-ng.sockfd.ops_per_sec
 has "--job=udp0" "two jobs: the choices are listed" err
 run detect --metric no.such
 [ "$status" = 3 ]; ok $? "no such metric: not found"
+
+# what measured belongs to a result: other files in the image of one side, of some runs of a side, or of one stretch of the series
+cat >"$dir/setups.py" <<'PY'
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1])
+q = db.execute
+def setup(text):
+    q("INSERT OR IGNORE INTO setup (text) VALUES (?)", (text,))
+    return q("SELECT id FROM setup WHERE text = ?", (text,)).fetchone()[0]
+def text(bench, compiler="gcc 12"):
+    return "compiler\t%s\nfile usr/bin/stress-ng\t%s\nmachine\tQEMU 7.2\nroot image\t%s%s\n" % (compiler, bench, bench, bench)
+def measured(commit, texts):
+    runs = q("SELECT run.id FROM run JOIN build ON build.id = run.build WHERE commit_oid = ? ORDER BY run.id", (commit,)).fetchall()
+    for i, (r,) in enumerate(runs):
+        q("INSERT OR REPLACE INTO run_setup VALUES (?, ?)", (r, setup(texts[i * len(texts) // len(runs)])))
+measured("a" * 40, [text("0.15")])
+measured("b" * 40, [text("0.16")])
+measured("c" * 40, [text("0.15"), text("0.15", "gcc 13"), text("0.15")])
+for i in range(30):
+    measured("f%039x" % i, [text("0.15" if i < 15 else "0.16")])
+db.commit()
+PY
+/usr/bin/python3 "$dir/setups.py" "$dir/state/kperfbot.db" 2>"$dir/err"
+ok $? "setups"
+run compare aaaaaaaa bbbbbbbb --table
+has "bbbbbbbbbbbb was measured otherwise than the first, which may be all that differs: files that measure: usr/bin/stress-ng 0.15 -> 0.16" "another benchmark on one side is named"
+run compare aaaaaaaa bbbbbbbb --lkp
+has "usr/bin/stress-ng 0.15 -> 0.16" "also beside LKP's table" err
+run compare aaaaaaaa cccccccc --json --job sockfd
+json 'any("cccccccccccc was measured in 2 ways: compiler gcc 12 -> gcc 13" in x for x in d["validity"])' "two compilers on one side, too"
+run compare aaaaaaaa bbbbbbbb --metric vmstat.system.cs --json
+json 'sum("otherwise" in x for x in d["validity"]) == 1' "once"
 echo "1..$n"

@@ -4,6 +4,7 @@
  * tests/fixtures/report/ (KPB_WRITE_FIXTURES=1 writes them anew), and in the order of blocks of a real LKP mail.
  */
 #include "jobs/job.h"
+#include "db/setup.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "reporters/deliver.h"
@@ -280,6 +281,47 @@ static void test_validity(void)
 	store_close(w.s);
 }
 
+/* One sign in all of a mail, and no percentage of 0. */
+static void test_odd_levels(void)
+{
+	struct world w = {0}, z = {0};
+	_cleanup_(db_report_release) struct db_report rep = {0}, zero = {0};
+	_cleanup_free_ char *proof = proof_text(-0.125, -40, -45), *from_0 = proof_text(1, 0, 5);
+	const char *text;
+
+	make_world(&w, "https://git.example.org/linux.git", -200, -225);
+	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.125), &config, &rep);
+	ok(strstr(text, "-40 -> -45, -12.50%") != NULL, "the proof of a negative level that falls");
+	ok(strstr(text, "-12.5%     -45.00 ") && !strstr(text, "+12.5"), "the table has the same sign");
+	ok(strstr(rep.subject, " 12.5% regression") != NULL, "subject: %s", rep.subject);
+	store_close(w.s);
+	make_world(&z, "https://git.example.org/linux.git", 0, 25);
+	text = compose(&z, put_case(&z, "stress-ng.sockfd.ops_per_sec", bad, from_0, NULL, 1), &config, &zero);
+	ok(strstr(text, "0 -> 5, no") != NULL, "the proof of a change from 0");
+	ok(endswith(zero.subject, "ops_per_sec improvement") && strstr(text, "noticed an improvement of "), "subject: %s", zero.subject);
+	ok(strstr(text, "      0.00 ") && strstr(text, "   from 0        5.00 ") && !strstr(text, "e+"), "the table");
+	store_close(z.s);
+}
+
+/* The table has boots that were measured otherwise than the others: the mail names what differs. */
+static void test_measured_otherwise(void)
+{
+	struct world w = {0};
+	_cleanup_(db_report_release) struct db_report rep = {0};
+	_cleanup_free_ char *proof = proof_text(-0.0023, 11550.2, 11523.6);
+	const char *text;
+
+	make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
+	for (int run = 1; run <= 16; run++)
+		is_int(store_setup_put(w.s, run, run <= 3 ? "file usr/bin/stress-ng\t0.15\n" : "file usr/bin/stress-ng\t\033[1m0.16\n"), 0,
+		       "what measured run %d", run);
+	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.0024), &config, &rep);
+	ok(strstr(text, "\nmeasured otherwise: between boots of the table below (not of the proof):") != NULL,
+	   "is said on the first screen");
+	ok(strstr(text, "usr/bin/stress-ng 0.15 -> ") && !strchr(text, '\033'), "with the file's name, which drives no terminal");
+	store_close(w.s);
+}
+
 /* A difference that the changed functions cannot have made is reported all the same, and with a warning. */
 static void test_reach(void)
 {
@@ -421,6 +463,8 @@ int main(void)
 	fs_write_atomic("img/config", "CONFIG_64BIT=y\n", strlen("CONFIG_64BIT=y\n"));
 	test_regression();
 	test_validity();
+	test_odd_levels();
+	test_measured_otherwise();
 	test_reach();
 	test_allowed();
 	test_limit();
