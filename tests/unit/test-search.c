@@ -794,6 +794,52 @@ static void failing(void)
 	}
 }
 
+/* A topic branch that forked before a fix in good fails all along (old), until it is merged. */
+static void failing_topic(void)
+{
+	/* topic: 2 to 11, the main line from 12 to before the merge */
+	const struct { const char *what; uint32_t merge, culprit; bool old; } cases[] = {
+		{"on a long main line", 30, 17, true}, {"on a short one", 15, 13, true}, {"after the merge", 30, 35, true},
+		{"in the topic, which works before", 30, 6, false}, {"the first of the main line", 15, 12, true}};
+	struct rng r;
+
+	rng_seed(&r, 8);
+	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
+		int right = 0, wrong = 0;
+		uint32_t boots = 0;
+
+		for (int k = 0; k < 20; k++) {
+			struct search_config c = sane;
+			struct dag_builder b = {0};
+			struct search *s;
+			struct search_step st;
+			_cleanup_free_ double *rate = NULL;
+
+			dag_add(&b, NULL, 0);
+			dag_add(&b, NULL, 0);           /* 1: the fork point, an ancestor of good */
+			for (uint32_t x = 2; x < 12; x++)
+				dag_add(&b, (uint32_t[]){x - 1}, 1);
+			for (uint32_t x = 12; x < cases[i].merge; x++)
+				dag_add(&b, (uint32_t[]){x == 12 ? 0 : x - 1}, 1);
+			dag_add(&b, (uint32_t[]){cases[i].merge - 1, 11}, 2);
+			for (uint32_t x = cases[i].merge + 1; x < cases[i].merge + 10; x++)
+				dag_add(&b, (uint32_t[]){x - 1}, 1);
+			rate = levels(&b.d, cases[i].culprit, 0.02, 0.95);
+			for (uint32_t x = 1; x < 12 && cases[i].old; x++)
+				rate[x] = 1;
+			c.binary = true;
+			search_new(&c, &b.d, &s);
+			search_outside(s, 1);
+			st = failing_play(s, rate, &r, &boots);
+			right += st.action == SEARCH_FOUND && st.node == cases[i].culprit;
+			wrong += st.action == SEARCH_FOUND && st.node != cases[i].culprit;
+			search_free(s);
+			dag_release(&b.d);
+		}
+		ok(right >= 18 && wrong <= 2, "culprit %s: %d right, %d wrong, %.1f boots", cases[i].what, right, wrong, boots / 20.0);
+	}
+}
+
 /* A failure that both ends show is nobody's. */
 static void failing_everywhere(void)
 {
@@ -826,6 +872,7 @@ int main(void)
 	failing_oracle();
 	failing();
 	failing_everywhere();
+	failing_topic();
 	graph();
 	against_scipy();
 	properties();
