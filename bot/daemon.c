@@ -264,7 +264,8 @@ static int claim_machines(struct daemon *d)
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		_cleanup_free_ char *resource = xasprintf("machine:%s", m[i].name);
 
-		if (streq(m[i].state, "healthy") || streq(m[i].state, "suspect"))
+		if ((streq(m[i].state, "healthy") || streq(m[i].state, "suspect")) &&
+		    config_machine(&d->c->config, m[i].name))
 			r = claim(d, resource, 1);
 	}
 	DB_LIST_RELEASE(m, n, db_machine_release);

@@ -90,7 +90,8 @@ static bool mirror_there(struct engine *e, int64_t comparison)
 
 static bool is_final(int error)
 {
-	static const int final[] = {-ENOENT, -EFBIG, -EBADMSG, -E2BIG, -EINVAL, -ERANGE, -ENOTUNIQ, -ENOTSUP, -EEXIST};
+	static const int final[] = {-ENOENT, -EFBIG, -EBADMSG, -E2BIG, -EINVAL, -ERANGE, -ENOTUNIQ, -ENOTSUP, -EEXIST,
+				    -ENODEV};
 
 	for (size_t i = 0; i < ARRAY_SIZE(final); i++)
 		if (error == final[i])
@@ -111,10 +112,23 @@ static int end_case(struct engine *e, int64_t id, const char *why)
 	return r;
 }
 
+/* Nobody would ever claim what waits for it. */
+static void cancel_runs(struct engine *e, enum planned kind, int64_t id)
+{
+	for (size_t i = 0; i < e->n_active; i++) {
+		const struct db_task *t = &e->active[i];
+
+		if (streq(t->kind, "run") && streq(t->state, "ready") &&
+		    (kind == PLAN_CASE ? t->case_id : t->comparison) == id)
+			(void)store_task_cancel(e->store, t->id);
+	}
+}
+
 static int end(struct engine *e, enum planned kind, int64_t id, const char *text)
 {
 	_cleanup_free_ char *why = xasprintf("cannot go on: %s", text);
 
+	cancel_runs(e, kind, id);
 	if (kind == PLAN_CASE)
 		return end_case(e, id, why);
 	store_event(e->store, 0, id, 0, "comparison %" PRId64 " broken: %s", id, why);

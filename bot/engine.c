@@ -310,6 +310,43 @@ static void note_waiting(struct engine *e, const struct db_tree *tree)
 			    "the others wait for their turn", tree->name, ENGINE_MAX_OPEN);
 }
 
+static int machine_there(const struct engine *e, const char *name)
+{
+	return config_machine(e->cfg, name) ? 0 : err_set(-ENODEV, "machine '%s' is not in the configuration any more",
+							  name);
+}
+
+/* Is the machine of a comparison in the configuration? */
+static int can_measure(struct engine *e, int64_t comparison)
+{
+	struct db_comparison c = {0};
+	struct db_machine m = {0};
+	int r = store_comparison_by_id(e->store, comparison, &c);
+
+	if (r >= 0)
+		r = store_machine_by_id(e->store, c.machine, &m);
+	if (r >= 0)
+		r = machine_there(e, m.name);
+	db_machine_release(&m);
+	db_comparison_release(&c);
+	return r;
+}
+
+static int plan_comparison(struct engine *e, int64_t id)
+{
+	int r = can_measure(e, id);
+
+	return r < 0 ? r : engine_plan_comparison(e, id);
+}
+
+/* What is found is reported without the machine. */
+static int plan_case(struct engine *e, struct db_case *c)
+{
+	int r = streq(c->state, "found") || streq(c->state, "unmailed") ? 0 : can_measure(e, c->comparison);
+
+	return r < 0 ? r : engine_plan_case(e, c);
+}
+
 static int plan_tree(struct engine *e, const struct db_tree *tree, const struct db_comparison *open, size_t n_open)
 {
 	struct tree_config t = {0};
@@ -325,7 +362,9 @@ static int plan_tree(struct engine *e, const struct db_tree *tree, const struct 
 
 		if (trouble_waits(e, PLAN_BRANCH, b[i].id))
 			continue;
-		k = plan_branch(e, tree, &t, &b[i], open, n_open, &left, &waits);
+		k = machine_there(e, t.machine);
+		if (k >= 0)
+			k = plan_branch(e, tree, &t, &b[i], open, n_open, &left, &waits);
 		if (k >= 0 && streq(b[i].head, b[i].tested) && !tree_has_open(tree, open, n_open))
 			k = engine_plan_detect(e, tree, &t, &b[i]);
 		if (k < 0)
@@ -383,13 +422,13 @@ int engine_plan(struct engine *e)
 	keep_first(store_cases(e->store, NULL, &cases, &n_cases), &first, &text);
 	for (size_t i = 0; i < n_cases; i++)
 		if (db_case_lives(&cases[i]) && !trouble_waits(e, PLAN_CASE, cases[i].id))
-			keep_first(trouble_note(e, PLAN_CASE, cases[i].id, engine_plan_case(e, &cases[i])), &first,
+			keep_first(trouble_note(e, PLAN_CASE, cases[i].id, plan_case(e, &cases[i])), &first,
 				   &text);
 	keep_first(store_comparisons(e->store, "open", &open, &n_open), &first, &text);
 	for (size_t i = 0; i < n_open; i++)
 		if (!trouble_waits(e, PLAN_COMPARISON, open[i].id))
 			keep_first(trouble_note(e, PLAN_COMPARISON, open[i].id,
-						engine_plan_comparison(e, open[i].id)), &first, &text);
+						plan_comparison(e, open[i].id)), &first, &text);
 	keep_first(store_trees(e->store, &trees, &n_trees), &first, &text);
 	for (size_t i = 0; i < n_trees; i++)
 		if (trees[i].enabled)

@@ -51,7 +51,9 @@ kp daemon --until-idle >"$dir/log" 2>&1; ok $? "a daemon takes two of the files"
 is "$(watch f)$(watch g)$(watch a)" ononon "they are watched, and the one by hand"
 background bash -c "exec '$kperfbot' --config '$dir/etc' daemon >>'$dir/log' 2>&1"
 daemon=${pids[-1]}
-wait_for 20 kp queue list
+printf 'commit refs/heads/main\ncommitter A <a@example.org> 1700000001 +0000\ndata 1\ny\nfrom refs/heads/main^0\n' |
+	git --git-dir "$dir/up.git" fast-import --quiet
+wait_for 20 grep -q "g/main moved to $(git --git-dir "$dir/up.git" rev-parse --short=12 main)" "$dir/log" # it runs
 trees h g; kill -HUP "$daemon"
 wait_for 20 grep -q "tree 'f' is not in the configuration any more and not watched" "$dir/log"; ok $? "a renamed one ends"
 wait_for 20 grep -q "h/main moved to" "$dir/log"; ok $? "and begins anew"

@@ -188,6 +188,32 @@ static void test_branch(void)
 	is_int(troubles.n, 0, "over");
 }
 
+/* A machine that left the configuration. */
+static void test_machine(void)
+{
+	struct db_machine gone = {.name = (char *)"gone", .driver = (char *)"local", .tbox_group = (char *)"gone"};
+	struct engine e = {.store = s, .cfg = &cfg};
+	struct db_comparison c = {0};
+	struct db_task t = {.kind = (char *)"run", .key = (char *)"run:x", .payload = (char *)"{}",
+			    .resource = (char *)"machine:gone"};
+	int64_t id = 0, task = 0;
+
+	is_int(store_machine_put(s, &gone, NULL), 0, "a machine that is not in the files");
+	is_int(engine_ask(&e, &tree, &tcfg, "", ABSENT, head, &job, "gone", &id), 0, "and a question");
+	t.comparison = id;
+	is_int(store_task_add(s, &t, NULL, &task), 0, "with a run that waits");
+	for (int i = 0; i < 3; i++)
+		plan();
+	is_int(store_comparison_by_id(s, id, &c), 0, "the question");
+	is_str(c.state, "broken", "ends");
+	ok(c.reason && strstr(c.reason, "machine 'gone' is not in the configuration any more"), "with its reason");
+	db_comparison_release(&c);
+	t = (struct db_task){0};
+	is_int(store_task_by_id(s, task, &t), 0, "its run");
+	is_str(t.state, "cancelled", "is not waited for");
+	db_task_release(&t);
+}
+
 int main(void)
 {
 	_cleanup_free_ char *state = NULL;
@@ -202,6 +228,7 @@ int main(void)
 	test_case();
 	test_no_mirror();
 	test_branch();
+	test_machine();
 	troubles_release(&troubles);
 	db_job_release(&job);
 	tree_config_release(&tcfg);
