@@ -208,26 +208,45 @@ static bool has_diff(const struct buf *patch)
 	return false;
 }
 
-/* The first, or where first is false the last, "<id>" of a header of the mail, as it is; "" for none. */
-static char *header_id(const char *text, const char *key, bool first)
+/* A header of the mail as it is, in one line. */
+static void raw_header(const char *text, const char *key, struct buf *ret)
 {
-	_cleanup_buf_ struct buf b = {0};
 	size_t k = strlen(key);
 	bool inside = false;
-	char *open, *close;
 
 	for (const char *l = text, *nl; *l && *l != '\n' && *l != '\r'; l = nl + 1) {
 		nl = strchr(l, '\n');
 		if (*l != ' ' && *l != '\t')
 			inside = !strncasecmp(l, key, k) && l[k] == ':';
 		if (inside)
-			buf_add(&b, l, nl ? (size_t)(nl - l) : strlen(l));
+			buf_add(ret, l, strcspn(l, "\r\n"));
 		if (!nl)
 			break;
 	}
+}
+
+/* The first, or where first is false the last, "<id>" of a header; "" for none. */
+static char *header_id(const char *text, const char *key, bool first)
+{
+	_cleanup_buf_ struct buf b = {0};
+	char *open, *close;
+
+	raw_header(text, key, &b);
 	open = first ? strchr(buf_str(&b), '<') : strrchr(buf_str(&b), '<');
 	close = open ? strchr(open, '>') : NULL;
 	return close ? xstrndup(open, (size_t)(close + 1 - open)) : xstrdup("");
+}
+
+/* Somebody's answer in an encoding that git does not know is an answer all the same. */
+static bool is_raw_answer(const char *text)
+{
+	_cleanup_buf_ struct buf b = {0};
+	struct patch_subject s = {0};
+
+	raw_header(text, "Subject", &b);
+	if (b.len)
+		patch_subject_parse(buf_str(&b) + strlen("Subject:"), &s);
+	return s.answer;
 }
 
 /* Notes what series_pick() wants to know of a mail. */
@@ -241,6 +260,10 @@ static int look_at(struct apply *a, const char *path, size_t file)
 	a->place = (int)a->n + 1;
 	if (r >= 0)
 		r = mailinfo(a, &m, true);
+	if (r == -ENOTSUP && is_raw_answer(buf_str(&text))) {
+		m.subject = xstrdup("Re:");
+		r = 0;
+	}
 	if (r < 0)
 		return r;
 	GROW(a->mails, a->n, a->cap);
