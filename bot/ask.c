@@ -263,14 +263,27 @@ static int say_taken_back(struct ctx *c, struct asking *a)
 	if (left.builds + left.boots)
 		buf_addf(&b, "%s%d build%s and %d boot%s are not done and taken back", b.len ? "; " : "", left.builds, left.builds == 1 ? "" : "s",
 			 left.boots, left.boots == 1 ? "" : "s");
-	log_note("stopped before the end: %s; what was measured is kept", b.len ? buf_str(&b) : "nothing is left in the queue");
+	fprintf(stderr, "kperfbot: stopped before the end: %s; what was measured is kept\n",
+		b.len ? buf_str(&b) : "nothing is left in the queue");
 	return 1;
 }
 
-/* 1: a signal; 0: done. */
-static int wait_for_it(struct ctx *c, const sigset_t *stop, int (*done)(void *arg, struct ctx *c), void *arg)
+struct tick { struct progress *p; int (*done)(void *arg, struct ctx *c); void *arg; };
+
+static int tick(void *arg, struct ctx *c)
 {
-	struct daemon_options o = {.tick = done, .arg = arg, .only_tree = "", .by_hand = true};
+	struct tick *t = arg;
+	int done = t->done(t->arg, c);
+
+	if (!done)
+		progress_show(t->p, c);
+	return done;
+}
+
+/* 1: a signal; 0: done. */
+static int wait_for_it(struct ctx *c, const sigset_t *stop, struct tick *t)
+{
+	struct daemon_options o = {.tick = tick, .arg = t, .only_tree = "", .by_hand = true};
 	bool told = false;
 
 	for (;;) {
@@ -280,8 +293,8 @@ static int wait_for_it(struct ctx *c, const sigset_t *stop, int (*done)(void *ar
 		if (r < 0 && r != -EWOULDBLOCK)
 			return r;
 		if (r >= 0)
-			return !done(arg, c);
-		if (done(arg, c))
+			return !t->done(t->arg, c);
+		if (tick(t, c))
 			return 0;
 		if (!told)
 			log_note("a daemon is running here: it does the work");
@@ -291,19 +304,21 @@ static int wait_for_it(struct ctx *c, const sigset_t *stop, int (*done)(void *ar
 	}
 }
 
-int ask_wait(struct ctx *c, struct asking *a, int (*done)(void *arg, struct ctx *c), void *arg)
+int ask_wait(struct ctx *c, struct asking *a, struct progress *p, int (*done)(void *arg, struct ctx *c), void *arg)
 {
+	struct tick t = {p, done, arg};
 	sigset_t stop, old;
 	int r;
 
 	stop_signals(&stop);
 	sigprocmask(SIG_BLOCK, &stop, &old);
-	r = wait_for_it(c, &stop, done, arg);
+	r = wait_for_it(c, &stop, &t);
+	progress_clear(p);
 	if (r > 0 && a) {
 		r = say_taken_back(c, a);
 	} else {
 		if (r > 0)
-			log_note("stopped before the end");
+			fputs("kperfbot: stopped before the end\n", stderr);
 		if (a)
 			asking_end(a);
 	}

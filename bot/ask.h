@@ -7,6 +7,7 @@
 #define KPB_BOT_ASK_H
 #include "bot/asking.h"
 #include "bot/engine.h"
+#include "bot/progress.h"
 #include "bot/verb.h"
 
 /* For --help of those that wait. */
@@ -34,7 +35,7 @@ int ask_machine(struct ctx *c, const char *name);
 int ask_job(struct ctx *c, const char *name, const char *const *overrides, struct db_job *ret);
 /* Until done() is non-zero: by the running daemon, or by one in this process. done may be called often. 1 when SIGINT,
  * SIGTERM or SIGHUP ended it before: what a says was asked for (asking.h) is taken back then, and that was said. a ends
- * here in any case; NULL: nothing is taken back. */
-int ask_wait(struct ctx *c, struct asking *a, int (*done)(void *arg, struct ctx *c), void *arg);
+ * here in any case; NULL: nothing is taken back. p is shown meanwhile, and taken off at the end. */
+int ask_wait(struct ctx *c, struct asking *a, struct progress *p, int (*done)(void *arg, struct ctx *c), void *arg);
 
 #endif

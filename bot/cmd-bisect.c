@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/ask.h"
+#include "lib/git.h"
+#include "lib/log.h"
 #include "reporters/deliver.h"
 
 #include <json-c/json.h>
@@ -120,7 +122,7 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 	return r;
 }
 
-struct bisect_options { const char *tree, *machine, *job, *good, *bad; bool mail, queue_only; double confidence; };
+struct bisect_options { const char *tree, *machine, *job, *good, *bad; bool mail, queue_only, quiet; double confidence; };
 
 /* The command again with other ends, for people to copy. */
 static void add_command(const struct ctx *c, const struct bisect_options *o, const char *good, const char *bad, struct buf *b)
@@ -228,7 +230,18 @@ static int take_over(struct ctx *c, int64_t id, const struct bisect_options *o, 
 	return MIN(r, 0);
 }
 
-static int ask_question(struct ctx *c, const struct bisect_options *o, struct asking *asking, int64_t *ret_id)
+/* How many commits may be the one; a guess where git does not tell in time: it is for the forecast. */
+static double count_commits(const char *git_dir, const char *good, const char *bad)
+{
+	_cleanup_(proc_result_release) struct proc_result p = {0};
+	_cleanup_free_ char *range = xasprintf("%s..%s", good, bad);
+	int r = git_exec(&(struct git_spec){.git_dir = git_dir, .args = ARGV("rev-list", "--count", range), .timeout_s = 20}, &p);
+	double n = r < 0 || git_status(&p) < 0 ? 0 : strtod(buf_str(&p.out), NULL);
+
+	return n > 0 ? n : 1000;
+}
+
+static int ask_question(struct ctx *c, const struct bisect_options *o, struct asking *asking, struct progress *progress, int64_t *ret_id)
 {
 	struct engine e = {.cfg = &c->config, .store = c->store, .asked = o->mail ? ASKED_HAND_MAIL : ASKED_HAND};
 	_cleanup_(asked_release) struct asked a = {0};
@@ -255,7 +268,14 @@ static int ask_question(struct ctx *c, const struct bisect_options *o, struct as
 		r = asking_begin(c, asking);
 	if (r >= 0)
 		r = engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine, ret_id);
-	return r < 0 ? r : take_over(c, *ret_id, o, since, asking);
+	if (r >= 0)
+		r = take_over(c, *ret_id, o, since, asking);
+	if (r >= 0) {
+		progress_begin(progress, c, ret_id, 1, o->quiet);
+		progress->search = true;
+		progress->commits = count_commits(a.git_dir, good, bad);
+	}
+	return r;
 }
 
 static int run_bisect(int argc, char **argv, struct ctx *c)
@@ -267,10 +287,12 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('m', "machine", "NAME", &o.machine, "machine (default: the tree's)"),
 		OPT_FLAG(0, "mail", &o.mail, "mail what is found (default: only 'report send' does)"),
 		OPT_FLAG('q', "queue", &o.queue_only, "only ask: the daemon does the work"),
+		OPT_FLAG(0, "quiet", &o.quiet, "say nothing but the result and what goes wrong"),
 		OPT_DOUBLE(0, "confidence", "P", &o.confidence, "posterior to reach (default: the configuration's)"),
 		OPT_END,
 	};
 	_cleanup_(asking_end) struct asking asking = ASKING_INIT;
+	_cleanup_(progress_release) struct progress progress = {0};
 	bool found = false, stopped = false;
 	int64_t id = 0;
 	int r;
@@ -286,15 +308,17 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "--confidence must lie between 0.5 and 1");
 	if (o.confidence != 0)
 		c->config.confidence = o.confidence;
+	if (o.quiet)
+		log_max_level = LOG_WARN_;
 	o.good = argv[0];
 	o.bad = argv[1];
 	r = ctx_store(c, false);
 	if (r >= 0)
-		r = ask_question(c, &o, &asking, &id);
+		r = ask_question(c, &o, &asking, &progress, &id);
 	if (r >= 0 && o.queue_only)
 		return EXIT_DONE;
 	if (r >= 0)
-		r = ask_wait(c, &asking, all_ended, &id);
+		r = ask_wait(c, &asking, &progress, all_ended, &id);
 	stopped = r > 0;
 	if (r >= 0)
 		r = print_result(c, id, &found);
@@ -303,7 +327,7 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_bisect = {
 	.name = "bisect",
-	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail] [--queue]\nsimulate --n N --snr S ...",
+	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail] [--queue] [--quiet]\nsimulate --n N --snr S ...",
 	.summary = "find the commit that changed a job's KPI between two commits",
 	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the merge base is named.\n"
 		"Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"

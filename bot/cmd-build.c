@@ -13,17 +13,37 @@ static volatile int stop;
 
 static void on_signal(int sig _unused_) { stop = 1; }
 
-/* On a terminal one line that changes, else nothing: the log has it all. */
-struct progress { bool terminal; usec_t start; unsigned lines; };
+#define LINE_EVERY (60 * USEC_PER_SEC)
+
+/* On a terminal one line that changes, else one a minute: the log has it all. */
+struct view { bool on, terminal; usec_t start, last; unsigned lines; char *usual; };
 
 static void show(void *arg, const char *line)
 {
-	struct progress *p = arg;
-	_cleanup_free_ char *safe = term_safe(line);
+	struct view *v = arg;
+	_cleanup_free_ char *safe = term_safe(line), *since = progress_time((mono_usec() - v->start) / 1e6);
 
-	p->lines++;
-	if (p->terminal)
-		fprintf(stderr, "\r\033[K%4.0f s  %5u lines  %.80s", (mono_usec() - p->start) / 1e6, p->lines, safe);
+	v->lines++;
+	if (!v->on || (!v->terminal && mono_usec() - v->last < LINE_EVERY))
+		return;
+	fprintf(stderr, "%s[%s%s] %5u lines  %.80s%s", v->terminal ? "\r\033[K" : "", since, v->usual, v->lines, safe, v->terminal ? "" : "\n");
+	v->last = mono_usec();
+}
+
+/* Which commit, and how long such a build took as a rule. */
+static void begin(struct ctx *c, const struct asked *a, const char *commit, struct view *v)
+{
+	struct build_costs k = {.clean = NAN, .incremental = NAN};
+	_cleanup_free_ char *time = NULL;
+	double s;
+
+	(void)store_build_costs(c->store, a->tree.id, a->tcfg.kconfig, &k);
+	s = isfinite(k.incremental) ? k.incremental : k.clean;
+	time = progress_time(s);
+	v->usual = isfinite(s) && s >= 1 ? xasprintf(", usually %s", time) : xstrdup("");
+	v->start = v->last = mono_usec();
+	if (v->on)
+		term_printf(stderr, "building %.12s of %s (%s)%s\n", commit, a->tree.name, a->tcfg.kconfig, v->usual);
 }
 
 static int keep_row(struct ctx *c, const struct asked *a, const struct build_request *q, const struct build_result *b)
@@ -87,12 +107,12 @@ static int find_commit(struct ctx *c, const struct asked *a, const char *rev, co
 }
 
 static int build(struct ctx *c, const char *rev, const char *patches, const char *tree, const char *kconfig, const struct strv *options,
-		 bool *ret_ok)
+		 bool quiet, bool *ret_ok)
 {
 	_cleanup_(asked_release) struct asked a = {0};
 	_cleanup_(build_result_release) struct build_result b = {0};
-	_cleanup_free_ char *commit = NULL, *log = NULL;
-	struct progress p = {.terminal = isatty(2) && !c->json, .start = mono_usec()};
+	_cleanup_free_ char *commit = NULL, *log = NULL, *usual = NULL;
+	struct view v = {.on = !quiet, .terminal = isatty(2)};
 	struct build_request q;
 	int r = ask_tree(c, tree, &a);
 
@@ -111,11 +131,13 @@ static int build(struct ctx *c, const char *rev, const char *patches, const char
 				   .timeout_s = c->config.build_timeout_s,
 				   .max_memory = (uint64_t)c->config.build_memory_mb << 20,
 				   .max_disk = c->config.build_disk_mb << 20, .max_files = c->config.build_files,
-				   .cancel = &stop, .progress = show, .progress_arg = &p};
+				   .cancel = &stop, .progress = show, .progress_arg = &v};
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
+	begin(c, &a, commit, &v);
+	usual = v.usual;
 	r = build_commit(&q, &b);
-	if (p.terminal && p.lines)
+	if (v.on && v.terminal && v.lines)
 		fputs("\r\033[K", stderr);
 	if (r >= 0 && !options->n) /* a variant is not the build that comparisons speak of */
 		r = keep_row(c, &a, &q, &b);
@@ -130,11 +152,13 @@ static int run(int argc, char **argv, struct ctx *c)
 {
 	const char *tree = NULL, *kconfig = NULL, *patches = NULL;
 	_cleanup_strv_ struct strv options = {0};
+	bool quiet = false;
 	const struct opt opts[] = {
 		OPT_TEXT(0, "patches", "FILE", &patches, "apply this patch series first: an mbox, a mail, a folder or list of patches"),
 		OPT_TEXT('t', "tree", "NAME", &tree, "the tree (needed when there are several)"),
 		OPT_TEXT('k', "kconfig", "NAME", &kconfig, "kernel config (default: the tree's)"),
 		OPT_LIST('o', "option", "CONFIG_X=y", &options, "one more config line (repeatable)"),
+		OPT_FLAG(0, "quiet", &quiet, "say nothing but the result and what goes wrong"),
 		OPT_END,
 	};
 	bool good = false;
@@ -146,16 +170,17 @@ static int run(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "build: which commit? write 'kperfbot build COMMIT --tree NAME'");
 	r = ctx_store(c, false);
 	if (r >= 0)
-		r = build(c, argv[0], patches, tree, kconfig, &options, &good);
+		r = build(c, argv[0], patches, tree, kconfig, &options, quiet, &good);
 	return r < 0 ? verb_fail(c, r) : good ? EXIT_DONE : EXIT_NO;
 }
 
 const struct verb verb_build = {
 	.name = "build",
-	.usage = "COMMIT [--patches FILE] [--tree NAME] [--kconfig NAME]",
+	.usage = "COMMIT [--patches FILE] [--tree NAME] [--kconfig NAME] [--quiet]",
 	.summary = "build one commit now",
 	.text = "COMMIT is any git revision of the tree's mirror. The build runs in a sandbox without network. A build of the same\n"
-		"files, config and compiler made before is used again. Exit status 1: it does not build.\n\n"
+		"files, config and compiler made before is used again.\n\n"
+		"Exit status: 0 it builds; 1 it does not, or it was stopped; 2 wrong use; 3 no such commit or tree.\n\n"
 		"--patches builds COMMIT with a patch series on top, applied as git am does: a commit of its own, whose id is the same\n"
 		"whenever it is made of the same two, and which is COMMIT+NAME from then on (NAME: the file's without suffix).",
 	.run = run,

@@ -166,14 +166,14 @@ static void man_verb(const struct verb *v)
 static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unused_)
 {
 	puts(".TH KPERFBOT 1\n.SH NAME\nkperfbot \\- kernel performance bot\n.SH SYNOPSIS\n.B kperfbot\n[\\-\\-config DIR] "
-	     "[\\-\\-state DIR] [\\-\\-verbose] VERB ...\n.SH DESCRIPTION\nWatches kernel trees, builds and boots their commits, "
+	     "[\\-\\-state DIR] [\\-\\-verbose | \\-\\-quiet] VERB ...\n.SH DESCRIPTION\nWatches kernel trees, builds and boots their commits, "
 	     "measures them, finds the commit that changed performance and reports it. All verbs have "
 	     "\\-\\-help; \\-\\-json and \\-\\-csv change the form of the output.\n.SH VERBS");
 	for (const struct verb *const *v = verbs; *v; v++)
 		if ((*v)->summary[0] != '(')
 			man_verb(*v);
 	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
-	     "stopped before the end (demo).\n"
+	     "stopped before the end (demo, run, bisect).\n"
 	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "
 	     "mirrors, results) and the cache (finished builds, their objects, root images).\n"
 	     ".SH FILES\n/etc/kperfbot, /var/lib/kperfbot/kperfbot.db");

@@ -27,8 +27,7 @@ struct demo {
 	FILE *out;                              /* progress; stdout, or stderr with --json */
 	usec_t start, last_line;
 	int64_t last_event;
-	size_t last_done;
-	char last_running[160];
+	struct progress progress;
 	struct db_case found;                   /* at the end */
 };
 
@@ -41,6 +40,7 @@ static void demo_release(struct demo *d)
 	free(d->what.job);
 	free(d->what.slows);
 	db_case_release(&d->found);
+	progress_release(&d->progress);
 }
 
 static void say(struct demo *d, const char *fmt, ...) _printf_(2, 3);
@@ -194,50 +194,21 @@ static int arrive(struct demo *d)
 
 /* ---- progress ---- */
 
-struct count { size_t done, builds, runs; double build_s, run_s; char running[160]; };
-
-static void describe(const struct db_task *t, char *buf, size_t n)
+/* The comparison of the planted head with its base, as soon as there is one. */
+static bool find_question(struct demo *d)
 {
-	struct json_object *p = json_tokener_parse(t->payload);
-	_cleanup_free_ char *commit = text_at(p, "commit"), *rep = text_at(p, "replicate");
-	size_t k = strlen(buf);
+	struct db_comparison *cmp = NULL;
+	size_t n = 0;
 
-	snprintf(buf + k, n - k, "%s%s", k ? ", " : "",
-		 streq(t->kind, "build") ? "building" : streq(t->kind, "run") ? "measuring" : "writing the report");
-	k = strlen(buf);
-	if (commit)
-		snprintf(buf + k, n - k, " %.10s%s%s", commit, rep ? " boot " : "", rep ? rep : "");
-	json_object_put(p);
-}
-
-static void count_tasks(const struct db_task *t, size_t n, struct count *k)
-{
-	for (size_t i = 0; i < n; i++) {
-		bool build = streq(t[i].kind, "build"), done = streq(t[i].state, "done");
-		double s = done && t[i].ended > t[i].started ? (t[i].ended - t[i].started) / 1e6 : 0;
-
-		if (streq(t[i].state, "running"))
-			describe(&t[i], k->running, sizeof(k->running));
-		k->done += done;
-		k->builds += done && build;
-		k->runs += done && streq(t[i].kind, "run");
-		k->build_s += build ? s : 0;
-		k->run_s += streq(t[i].kind, "run") ? s : 0;
-	}
-}
-
-/* Steps and seconds still to come, roughly: two ends, about log2 n bisection steps, the proof. */
-static void expect(const struct demo *d, const struct count *k, size_t *ret_steps, double *ret_s)
-{
-	double builds = 2 + ceil(log2(MAX(d->commits, 2))) + 1, runs = d->local ? 45 : builds + 12;
-	double build_s = k->builds > 2 ? k->build_s / k->builds : d->local ? 0.5 : 60;
-	double run_s = k->runs ? k->run_s / k->runs : d->local ? 0.3 : 12;
-	double left_b = MAX(builds - k->builds, 0), left_r = MAX(runs - k->runs, 0);
-
-	if (!k->builds && !d->local)
-		build_s += 150;
-	*ret_steps = k->done + left_b + left_r + 2;
-	*ret_s = left_b * build_s + left_r * run_s;
+	if (d->progress.n || store_comparisons(d->c->store, NULL, &cmp, &n) < 0)
+		return d->progress.n > 0;
+	for (size_t i = 0; i < n && !d->progress.n; i++)
+		if (streq(cmp[i].head, d->head) && streq(cmp[i].base, d->base))
+			progress_begin(&d->progress, d->c, &cmp[i].id, 1, true);
+	d->progress.search = d->progress.sure = true;
+	d->progress.commits = (double)d->commits;
+	DB_LIST_RELEASE(cmp, n, db_comparison_release);
+	return d->progress.n > 0;
 }
 
 static void show_events(struct demo *d)
@@ -254,30 +225,23 @@ static void show_events(struct demo *d)
 
 static void show_progress(struct demo *d)
 {
-	struct db_task *t = NULL;
-	struct count k = {0};
-	size_t n = 0, steps;
-	double left;
+	_cleanup_(progress_view_release) struct progress_view v = {0};
+	_cleanup_free_ char *line = NULL, *safe = NULL;
 	unsigned gone = (mono_usec() - d->start) / USEC_PER_SEC;
-	_cleanup_free_ char *running = NULL;
-	bool changed;
+	size_t all;
 
-	if (store_tasks(d->c->store, NULL, &t, &n) < 0)
+	if (!find_question(d) || progress_look(&d->progress, d->c, &v) < 0)
 		return;
-	count_tasks(t, n, &k);
-	DB_LIST_RELEASE(t, n, db_task_release);
-	expect(d, &k, &steps, &left);
-	changed = k.done != d->last_done || !streq(k.running, d->last_running);
+	all = v.done + (size_t)ceil((v.steps.lo + v.steps.hi) / 2);
+	line = xasprintf("step %zu of about %zu, %s%s%s%s: %s", MIN(v.done + 1, MAX(all, 1u)), MAX(all, 1u), v.left, v.raised ? " (" : "",
+			 v.raised ? v.raised : "", v.raised ? ")" : "", v.text);
+	safe = term_safe(line);
 	if (d->terminal) {
-		running = term_safe(k.running);
-		fprintf(d->out, "\r\033[K[%2u:%02u] step %zu of about %zu, about %.0f min left: %s", gone / 60, gone % 60,
-			MIN(k.done + 1, steps), steps, ceil(left / 60), running);
+		fprintf(d->out, "\r\033[K[%2u:%02u] %s", gone / 60, gone % 60, safe);
 		fflush(d->out);
-	} else if (*k.running && ((changed && !d->local) || mono_usec() - d->last_line > 30 * USEC_PER_SEC)) {
-		say(d, "step %zu of about %zu, about %.0f min left: %s", MIN(k.done + 1, steps), steps, ceil(left / 60), k.running);
+	} else if ((v.changed && !d->local) || mono_usec() - d->last_line > 30 * USEC_PER_SEC) {
+		say(d, "%s", line);
 	}
-	d->last_done = k.done;
-	snprintf(d->last_running, sizeof(d->last_running), "%s", k.running);
 }
 
 /* Over when the comparison of the new head has ended and no case of it is alive. */
@@ -453,6 +417,17 @@ static int open_demo(struct demo *d)
 	return 0;
 }
 
+static void say_left(struct demo *d)
+{
+	struct db_task *t = NULL;
+	size_t n = 0;
+
+	(void)store_tasks(d->c->store, "ready,running", &t, &n);
+	say(d, "stopped; %zu step%s that waited %s kept in the demo's own queue: only the same command goes on with them, from here", n,
+	    n == 1 ? "" : "s", n == 1 ? "is" : "are");
+	DB_LIST_RELEASE(t, n, db_task_release);
+}
+
 static int demo(struct demo *d, bool fresh)
 {
 	struct daemon_options o = {.tick = tick, .arg = d, .by_hand = true};
@@ -472,7 +447,7 @@ static int demo(struct demo *d, bool fresh)
 	if (r >= 0)
 		r = daemon_run(d->c, &o);
 	if (r >= 0 && !demo_over(d)) {
-		say(d, "stopped; the same command goes on from here");
+		say_left(d);
 		return EXIT_STOPPED;
 	}
 	if (r >= 0)

@@ -1,10 +1,18 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/points.h"
 #include "bot/profile.h"
+#include "lib/log.h"
 
 extern const struct verb verb_run;
 
-struct waiting { struct engine e; struct scope *s; size_t n; struct asking asking; };
+struct waiting { struct engine e; struct scope *s; size_t n; struct asking asking; struct progress progress; };
+
+struct run_options {
+	const char *commit, *tree, *machine, *kconfig;
+	struct strv patches;
+	int64_t n;
+	bool queue_only, profile, matrix, quiet;
+};
 
 static void waiting_release(struct waiting *w)
 {
@@ -12,6 +20,7 @@ static void waiting_release(struct waiting *w)
 		scope_release(&w->s[i]);
 	free(w->s);
 	asking_end(&w->asking);
+	progress_release(&w->progress);
 }
 
 static int no_more_tasks(void *arg, struct ctx *c)
@@ -27,14 +36,20 @@ static int no_more_tasks(void *arg, struct ctx *c)
 	return !busy;
 }
 
-/* What was queued is ours from the moment on when we begin to wait. */
-static int ours(struct ctx *c, struct waiting *w)
+/* Waits for what was queued, which is ours from here on. */
+static int wait_for_tasks(struct ctx *c, struct waiting *w, bool quiet)
 {
 	_cleanup_free_ int64_t *id = xcalloc(w->n + 1, sizeof(*id));
+	int r;
 
 	for (size_t i = 0; i < w->n; i++)
 		id[i] = w->s[i].cmp.id;
-	return asking_tasks(c, &w->asking, id, w->n);
+	r = asking_tasks(c, &w->asking, id, w->n);
+	if (r < 0)
+		return r;
+	progress_release(&w->progress);
+	progress_begin(&w->progress, c, id, w->n, quiet);
+	return ask_wait(c, &w->asking, &w->progress, no_more_tasks, w);
 }
 
 static int print_runs(struct ctx *c, const struct scope *s, const char *commit)
@@ -276,8 +291,8 @@ static int place_for(struct engine *e, const struct asked *a, const char *commit
 }
 
 /* run --profile: an extra boot, no run among the measured ones. A count that failed is tried anew. */
-static int count(struct ctx *c, struct waiting *w, const struct scope *s, const char *oid, const char *machine, bool queue_only,
-		 size_t *ret_good, bool *ret_stopped)
+static int count(struct ctx *c, struct waiting *w, const struct scope *s, const char *oid, const char *machine,
+		 const struct run_options *o, size_t *ret_good, bool *ret_stopped)
 {
 	const struct machine *m = config_machine(&c->config, machine);
 	struct db_build b = {0};
@@ -285,7 +300,7 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	struct db_task t = {0};
 	_cleanup_free_ char *key = engine_profile_key(s, oid);
 	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
-	int r = queue_only ? 0 : asking_begin(c, &w->asking);
+	int r = o->queue_only ? 0 : asking_begin(c, &w->asking);
 
 	if (r < 0)
 		return r;
@@ -298,11 +313,9 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 			r = store_task_retry(c->store, t.id);
 		db_task_release(&t);
 	}
-	if (r < 0 || queue_only)
+	if (r < 0 || o->queue_only)
 		return MIN(r, 0);
-	r = ours(c, w);
-	if (r >= 0)
-		r = ask_wait(c, &w->asking, no_more_tasks, w);
+	r = wait_for_tasks(c, w, o->quiet);
 	if (r > 0) {
 		*ret_stopped = true;
 		return 0;
@@ -323,13 +336,6 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	db_task_release(&t);
 	return r;
 }
-
-struct run_options {
-	const char *commit, *tree, *machine, *kconfig;
-	struct strv patches;
-	int64_t n;
-	bool queue_only, profile, matrix;
-};
 
 static int queue(struct waiting *w, const struct points *p, const struct run_options *o)
 {
@@ -353,9 +359,7 @@ static int measure(struct ctx *c, struct waiting *w, const struct points *p, con
 		r = queue(w, p, o);
 	if (r < 0 || o->queue_only)
 		return MIN(r, 0);
-	r = ours(c, w);
-	if (r >= 0)
-		r = ask_wait(c, &w->asking, no_more_tasks, w);
+	r = wait_for_tasks(c, w, o->quiet);
 	stopped = r > 0;
 	if (r >= 0)
 		r = p->n == 1 ? print_runs(c, &w->s[0], p->v[0].commit) : print_matrix(c, w, p);
@@ -401,7 +405,7 @@ static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct r
 
 		if (p.n > 1 && ctx_form(c) == TABLE_TERM && !o->queue_only)
 			term_printf(stdout, "%s%s, %.12s:\n", i ? "\n" : "", p.v[i].name, p.v[i].commit);
-		r = count(c, &w, &w.s[i], p.v[i].commit, machine, o->queue_only, &g, &stopped);
+		r = count(c, &w, &w.s[i], p.v[i].commit, machine, o, &g, &stopped);
 		*good += g;
 	}
 	return r < 0 || o->profile ? r < 0 ? r : stopped : measure(c, &w, &p, o, bad, good);
@@ -419,6 +423,7 @@ static int run_run(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('k', "kconfig", "NAME", &o.kconfig, "kernel configuration (default: the tree's)"),
 		OPT_INT('n', "boots", "N", &o.n, "boots (default 1) of each point"),
 		OPT_FLAG('q', "queue", &o.queue_only, "only queue the work"),
+		OPT_FLAG(0, "quiet", &o.quiet, "say nothing but the result and what goes wrong"),
 		OPT_FLAG('p', "profile", &o.profile, "instead count once what the kernel executes, for 'compare --profile'"),
 		OPT_END,
 	};
@@ -432,6 +437,8 @@ static int run_run(int argc, char **argv, struct ctx *c)
 		strv_release(&o.patches);
 		return r;
 	}
+	if (o.quiet)
+		log_max_level = LOG_WARN_;
 	r = ctx_store(c, false);
 	if (r >= 0)
 		r = ask_tree(c, o.tree, &a);
@@ -448,7 +455,7 @@ static int run_run(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_run = {
 	.name = "run",
-	.usage = "JOB --commit REV [--patches FILE ...] [--matrix] [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [key=value ...]",
+	.usage = "JOB --commit REV [--patches FILE ...] [--matrix] [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [--queue] [--quiet] [key=value ...]",
 	.summary = "build a commit, boot it and run a job on it",
 	.text = "key=value words narrow the job's matrix or change parameters. Uses the running daemon, or does the work itself.\n\n"
 		"--patches measures REV with a patch series on top, applied as git am does; given several times, with 'none' for the\n"

@@ -122,7 +122,7 @@ static bool has_option(const struct opt *o, const char *name)
 /* Options that are all verbs' stand before the verb: who puts one behind it is told so. */
 static int check_place(const struct verb *v, const struct opt *opts, int argc, char **argv)
 {
-	static const char *const general[] = {"config", "state", "verbose"};
+	static const char *const general[] = {"config", "state", "verbose", "quiet"};
 
 	for (int i = 0; i < argc && strcmp(argv[i], "--"); i++)
 		for (size_t k = 0; startswith(argv[i], "--") && k < ARRAY_SIZE(general); k++)

@@ -136,7 +136,7 @@ static int give_back_orphans(struct daemon *d)
 static int start_child(struct daemon *d, const char *verb, const char *arg, int64_t task, const char *resource,
 		       const struct db_tree *tree)
 {
-	const char *argv[10];
+	const char *argv[12];
 	struct child *k = xcalloc(1, sizeof(*k));
 	size_t n = 0;
 	int r;
@@ -144,6 +144,8 @@ static int start_child(struct daemon *d, const char *verb, const char *arg, int6
 	argv[n++] = d->self;
 	if (log_max_level >= LOG_DBG_)
 		argv[n++] = "--verbose";
+	if (log_max_level < LOG_NOTE_)
+		argv[n++] = "--quiet";
 	argv[n++] = "--state";
 	argv[n++] = d->c->config.state_dir;
 	if (d->config_dir) {

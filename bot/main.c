@@ -11,14 +11,15 @@
 
 static void usage(FILE *out)
 {
-	fputs("usage: kperfbot [--config DIR] [--state DIR] [--verbose] VERB ...\n\n"
+	fputs("usage: kperfbot [--config DIR] [--state DIR] [--verbose | --quiet] VERB ...\n\n"
 	      "Watches kernel trees, builds and boots their commits, measures them, finds the commit that changed\n"
 	      "performance and reports it.\n\n",
 	      out);
 	for (const struct verb *const *v = verbs; *v; v++)
 		if ((*v)->summary[0] != '(') /* internal ones */
 			fprintf(out, "  %-10s %s\n", (*v)->name, (*v)->summary);
-	fputs("\n'kperfbot VERB --help' tells more. Exit codes: 0 done, 1 no or failed, 2 wrong use, 3 not found.\n", out);
+	fputs("\n'kperfbot VERB --help' tells more. Exit codes: 0 done, 1 no or failed, 2 wrong use, 3 not found,\n"
+	      "130 stopped before the end (demo, run, bisect).\n", out);
 }
 
 /* Errors before and within the options are JSON, too, wherever --json stands. */
@@ -89,6 +90,8 @@ int main(int argc, char **argv)
 			return finish(EXIT_DONE);
 		} else if (!strcmp(argv[i], "--verbose")) {
 			log_max_level = LOG_DBG_;
+		} else if (!strcmp(argv[i], "--quiet")) {
+			log_max_level = LOG_WARN_;
 		} else if (startswith(argv[i], "--config=")) {
 			config_dir = argv[i] + strlen("--config=");
 		} else if (startswith(argv[i], "--state=")) {

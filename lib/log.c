@@ -6,6 +6,16 @@
 
 enum log_level log_max_level = LOG_INFO_;
 
+#define STATUS_LINE "KPERFBOT_STATUS_LINE"
+
+void log_status_line(bool on)
+{
+	if (on)
+		setenv(STATUS_LINE, "1", 1);
+	else
+		unsetenv(STATUS_LINE);
+}
+
 void log_msg(enum log_level level, const char *fmt, ...)
 {
 	_cleanup_buf_ struct buf line = {0};
@@ -22,6 +32,8 @@ void log_msg(enum log_level level, const char *fmt, ...)
 	if (getenv("JOURNAL_STREAM")) {
 		buf_addf(&line, "<%d>", level);
 	} else {
+		if (getenv(STATUS_LINE))
+			buf_adds(&line, "\r\033[K");
 		strftime(stamp, sizeof(stamp), "%H:%M:%S ", localtime_r(&t, &tm));
 		buf_adds(&line, stamp);
 		if (level <= LOG_WARN_)
