@@ -173,7 +173,9 @@ void estimate_merge(struct estimate *e, const struct estimate *more, double p)
 		    p * (more->delta * more->delta + more->delta_sd * more->delta_sd);
 
 	*e = (struct estimate){e->good + p * (more->good - e->good), e->bad + p * (more->bad - e->bad),
-			       e->sigma + p * (more->sigma - e->sigma), d, sqrt(MAX(d2 - d * d, 0.0))};
+			       e->sigma + p * (more->sigma - e->sigma), d, sqrt(MAX(d2 - d * d, 0.0)),
+			       e->good_var + p * (more->good_var - e->good_var),
+			       e->bad_var + p * (more->bad_var - e->bad_var)};
 }
 
 void drift_average(struct search *s, struct likelihood *l)

@@ -8,6 +8,7 @@ void classes_release(struct classes *cl)
 	free(cl->weight);
 	free(cl->loglik);
 	free(cl->post);
+	free(cl->est);
 	*cl = (struct classes){0};
 }
 
@@ -63,6 +64,7 @@ void classes_refine(struct search *s)
 	cl->weight = xcalloc(MAX(cl->n, 1u), sizeof(*cl->weight));
 	cl->loglik = xcalloc(MAX(cl->n, 1u), sizeof(*cl->loglik));
 	cl->post = xcalloc(MAX(cl->n, 1u), sizeof(*cl->post));
+	cl->est = xcalloc(MAX(cl->n, 1u), sizeof(*cl->est));
 	for (uint32_t x = 0; x < s->dag->n; x++)
 		if (cl->of[x] != UINT32_MAX)
 			cl->weight[cl->of[x]] += s->weight[x];

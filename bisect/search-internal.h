@@ -3,7 +3,8 @@
  * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
  * told apart, how much probability lies among a commit's ancestors), search-builds.c (which will build), search-noise.c
  * (how boots scatter), search-model.c (likelihood of the classes), search-forks.c (commits that do not descend from good),
- * search-drift.c (the same, should the machine drift), search-binary.c (of boots that fail).
+ * search-drift.c (the same, should the machine drift), search-binary.c (of boots that fail), search-gain.c (what the next
+ * boot will tell).
  *
  * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
  * whole state of the inference, so its cost does not grow with the number of commits.
@@ -44,12 +45,16 @@ struct noise {                  /* where the densities are tabulated: around the
 	double delta;           /* of the ends alone: first guess of the effect */
 };
 
+/* Posterior means and variances, in units of 2^exponent. */
+struct estimate { double good, bad, sigma, delta, delta_sd, good_var, bad_var; };
+
 struct classes {
 	uint32_t n, words;
 	uint32_t *of;           /* per node; UINT32_MAX for what is no candidate */
 	uint64_t *pattern;      /* n x words: bit i: site i is bad under this class */
 	double *weight;         /* prior mass, sums to 1 */
 	double *loglik, *post;
+	struct estimate *est;   /* under each */
 };
 
 struct chains {                 /* runs of commits with one parent and one child, which are reached only as a whole */
@@ -79,8 +84,6 @@ struct fork_levels {            /* of the n pasts that were measured: expected l
 	double (*level)[2];
 };
 
-struct estimate { double good, bad, sigma, delta, delta_sd; };  /* posterior means, in units of 2^exponent */
-
 struct search {
 	struct search_config c;
 	const struct dag *dag;
@@ -99,7 +102,9 @@ struct search {
 	int exponent;           /* of the largest value: the model works with numbers around 1 */
 	double none, none_prior;        /* posterior and prior of "no effect" */
 	double none_bad;                /* levels known: the part of none in which all is bad, the base too */
-	struct estimate est;
+	struct estimate est;            /* mean over the classes */
+	struct estimate level;          /* good: the one level under "no effect" */
+	uint32_t doubtful_end;          /* to boot before anybody is named, or UINT32_MAX */
 	double drift;                   /* probability that the machine drifts */
 	struct noise noise;
 	double *mass;           /* per node scratch: probability among its ancestors */
@@ -142,8 +147,8 @@ double grid_integral(const struct grid *g, size_t r, const double *ll);
 /* e becomes the mean of both, more with probability p. */
 void estimate_merge(struct estimate *e, const struct estimate *more, double p);
 
-/* What the data say: log likelihood of every class and of "no effect", the effect under each class. */
-struct likelihood { double *of_class, none, all_bad; struct estimate *est; };
+/* What the data say: log likelihood of every class and of "no effect", the effect under each class, the one level of none. */
+struct likelihood { double *of_class, none, all_bad; struct estimate *est, level; };
 void model_loglik(struct search *s, struct likelihood *ret);
 /* Levels unknown: makes *l the mean over drifts of the machine, where the data do not rule them out. */
 void drift_average(struct search *s, struct likelihood *l);
@@ -152,6 +157,11 @@ void binary_loglik(struct search *s, struct likelihood *ret);
 double log_add(double a, double b);     /* log(exp(a) + exp(b)) */
 /* Fills cl.loglik, cl.post, none and est. */
 void model_evaluate(struct search *s);
+/* Levels unknown: Bayes factor of "that end has the level of the other one, what differs lies between" against class k, for
+ * the likelier end. */
+double model_end_odds(struct search *s, uint32_t k, uint32_t *ret_end);
+/* Bits that one boot at x gives about who it was, levels unknown and all. */
+double boot_information(struct search *s, uint32_t x);
 /* Bits that one boot gives about a yes/no question with prior p when the two answers lie snr apart. */
 double split_information(double p, double snr);
 

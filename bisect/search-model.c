@@ -92,7 +92,7 @@ double log_add(double a, double b)
 	return lo == -INFINITY ? hi : hi + log1p(exp(lo - hi));
 }
 
-struct pair_sum { double log_sum, good, bad, delta2; };
+struct pair_sum { double log_sum, good, bad, delta2, good_var, bad_var; };
 
 struct model {
 	size_t cells, n_sites;          /* cells of good and bad each */
@@ -188,7 +188,8 @@ static void integrate_pair(const struct search *s, size_t r, struct model *m, st
 {
 	const struct grid *gg = &s->noise.good, *gb = &s->noise.bad;
 	double sigma = gg->row[r].sigma, scale = s->c.means_known ? 0 : 1 / (EFFECT_SCALE * sigma);
-	double sum = 0, sg = 0, sb = 0, sd2 = 0;
+	double sum = 0, sg = 0, sb = 0, sd2 = 0, sg2 = 0, sb2 = 0;
+	double from_g = gg->row[r].center, from_b = gb->row[r].center; /* squares around what is near */
 	double bad[MAX_LEVELS];
 	struct levels g, b;
 
@@ -207,15 +208,21 @@ static void integrate_pair(const struct search *s, size_t r, struct model *m, st
 			second += w * d * d;
 		}
 		sum += g.w[j] * one;
-		sg += g.w[j] * one * good;
-		sb += g.w[j] * (first + one * good);
+		sg += g.w[j] * one * (good - from_g);
+		sg2 += g.w[j] * one * (good - from_g) * (good - from_g);
+		sb += g.w[j] * (first + one * (good - from_b));
+		sb2 += g.w[j] * (second + 2 * first * (good - from_b) + one * (good - from_b) * (good - from_b));
 		sd2 += g.w[j] * second;
 	}
+	sg /= sum;
+	sb /= sum;
 	ret->log_sum = g.log_max + b.log_max + log(sum) + log_step(gg, r) + log_step(gb, r) + gg->row[r].log_prior +
 		       (scale > 0 ? log(scale * M_1_PI) : 0);
-	ret->good = sg / sum;
-	ret->bad = sb / sum;
+	ret->good = from_g + sg;
+	ret->bad = from_b + sb;
 	ret->delta2 = sd2 / sum;
+	ret->good_var = MAX(sg2 / sum - sg * sg, 0.0);
+	ret->bad_var = MAX(sb2 / sum - sb * sb, 0.0);
 }
 
 static void add_cells(const struct grid *g, const bool *skip, const double *from, double *to)
@@ -263,9 +270,12 @@ static double sum_rows(const struct search *s, struct model *m, const double *ro
 		e.bad += p * m->rows[r].bad;
 		e.sigma += p * g->row[r].sigma;
 		d2 += p * m->rows[r].delta2;
+		e.good_var += p * m->rows[r].good_var;
+		e.bad_var += p * m->rows[r].bad_var;
 	}
 	e.delta = (e.bad - e.good) / w;
-	*ret = (struct estimate){e.good / w, e.bad / w, e.sigma / w, e.delta, sqrt(MAX(d2 / w - e.delta * e.delta, 0.0))};
+	*ret = (struct estimate){e.good / w, e.bad / w, e.sigma / w, e.delta, sqrt(MAX(d2 / w - e.delta * e.delta, 0.0)),
+				 e.good_var / w, e.bad_var / w};
 	return total;
 }
 
@@ -392,8 +402,18 @@ static void skip_rows(const struct search *s, struct model *m)
 		m->skip[r] = m->rows[r].log_sum - total < NEGLIGIBLE_ROW;
 }
 
+/* Adds a row to the running mean of the level, of which it makes up the share p. */
+static void mix_level(struct estimate *e, const struct grid *g, size_t r, const struct row_sum *row, double p)
+{
+	double d = row->mean - e->good;
+
+	e->good_var += p * (row->var - e->good_var) + p * (1 - p) * d * d;
+	e->good += p * d;
+	e->sigma += p * (g->row[r].sigma - e->sigma);
+}
+
 /* Likelihood of "no effect"; *ret_bad: the share of it in which every commit has the bad level (levels known). */
-static double none_loglik(const struct search *s, struct model *m, double *ret_bad)
+static double none_loglik(const struct search *s, struct model *m, double *ret_bad, struct estimate *ret_level)
 {
 	const struct grid *g = &s->noise.one;
 	double total = -INFINITY, all_good = -INFINITY, all_bad = -INFINITY;
@@ -402,6 +422,7 @@ static double none_loglik(const struct search *s, struct model *m, double *ret_b
 	struct row_sum sum;
 
 	*ret_bad = 0;
+	*ret_level = (struct estimate){0};
 	for (size_t i = 0; i < s->n_sites; i++)
 		for (size_t k = 0; k < cells && !site_past(s, i); k++)
 			one[k] += s->site[i].ll[TABLE_ONE][k];
@@ -413,7 +434,9 @@ static double none_loglik(const struct search *s, struct model *m, double *ret_b
 	}
 	for (size_t r = 0; r < g->n_rows && !s->c.means_known; r++) {
 		integrate_row(g, r, one, &sum);
-		total = log_add(total, sum.log_sum + g->row[r].log_prior);
+		sum.log_sum += g->row[r].log_prior;
+		total = log_add(total, sum.log_sum);
+		mix_level(ret_level, g, r, &sum, exp(sum.log_sum - total));
 	}
 	if (!s->c.means_known)
 		return total;
@@ -455,7 +478,8 @@ static void mix_estimates(struct search *s, const struct estimate *e)
 	}
 	if (!(w > 0))
 		return;
-	s->est = (struct estimate){m.good / w, m.bad / w, m.sigma / w, d1 / w, sqrt(MAX(d2 / w - d1 / w * d1 / w, 0.0))};
+	s->est = (struct estimate){.good = m.good / w, .bad = m.bad / w, .sigma = m.sigma / w, .delta = d1 / w,
+				   .delta_sd = sqrt(MAX(d2 / w - d1 / w * d1 / w, 0.0))};
 }
 
 /* The cell of a row that lies nearest to a level. */
@@ -537,7 +561,7 @@ void model_loglik(struct search *s, struct likelihood *ret)
 	_cleanup_(model_release) struct model m = {0};
 
 	model_prepare(s, &m);
-	ret->none = none_loglik(s, &m, &ret->all_bad);
+	ret->none = none_loglik(s, &m, &ret->all_bad, &ret->level);
 	skip_rows(s, &m);
 	for (uint32_t k = 0; k < s->cl.n; k++)
 		ret->of_class[k] = class_loglik(s, &m, k, &ret->est[k]);
@@ -548,8 +572,7 @@ void model_loglik(struct search *s, struct likelihood *ret)
 void model_evaluate(struct search *s)
 {
 	struct classes *cl = &s->cl;
-	_cleanup_free_ struct estimate *e = xcalloc(MAX(cl->n, 1u), sizeof(*e));
-	struct likelihood l = {.of_class = cl->loglik, .est = e};
+	struct likelihood l = {.of_class = cl->loglik, .est = cl->est};
 	double max, sum;
 
 	if (s->c.binary)
@@ -570,7 +593,33 @@ void model_evaluate(struct search *s)
 	s->none_bad = s->none * l.all_bad;
 	for (uint32_t k = 0; k < cl->n; k++)
 		cl->post[k] /= sum;
-	mix_estimates(s, e);
+	s->level = l.level;
+	mix_estimates(s, cl->est);
+}
+
+double model_end_odds(struct search *s, uint32_t k, uint32_t *ret_end)
+{
+	const uint32_t end[] = {0, s->dag->n - 1};
+	size_t words = s->cl.words, bytes = words * sizeof(uint64_t);
+	struct search one = *s;
+	struct estimate e[3];
+	double of_class[3], weight[3] = {1, 1, 1};
+	struct likelihood l = {.of_class = of_class, .est = e};
+
+	one.flat = true;
+	one.cl = (struct classes){.n = 3, .words = s->cl.words, .pattern = xmalloc(3 * bytes), .weight = weight, .est = e};
+	for (size_t f = 0; f < 3; f++)
+		memcpy(one.cl.pattern + f * words, s->cl.pattern + k * words, bytes);
+	for (size_t f = 0; f < 2; f++) {
+		size_t i = (size_t)(search_site(s, end[f]) - s->site);
+
+		one.cl.pattern[(f + 1) * words + i / 64] ^= UINT64_C(1) << (i % 64);
+	}
+	model_loglik(&one, &l);
+	drift_average(&one, &l);
+	free(one.cl.pattern);
+	*ret_end = of_class[1] > of_class[2] ? end[0] : end[1];
+	return exp(MAX(of_class[1], of_class[2]) - of_class[0]);
 }
 
 /* Mutual information of a binary question and one Gaussian measurement of it, by quadrature. */

@@ -2,7 +2,7 @@
 #include <Rmath.h>
 #include "bisect/search-internal.h"
 
-#define END_SHARE 0.1            /* of all boots at the ends while the levels are unknown ... */
+#define END_SHARE 0.06           /* of all boots at the ends at least, while the levels are unknown */
 #define DRIFT_END_SHARE 0.2     /* more of them should the machine drift: only they tell how much */
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
@@ -12,7 +12,9 @@
 #define BUILD_BOOTS 0.7         /* a build is written off over so much of the boots that settle a bit */
 #define WORTH_A_BUILD 0.1      /* chance to build: below, the commits around all failed, and it is taken to fail as they do */
 #define FIRST_BOOTS 2           /* at each end */
-#define OPENING_BOOTS 18         /* at each end before the search leaves them although no effect shows yet */
+#define OPENING_BOOTS 10         /* at each end before the search leaves them ... */
+#define OPENING_ODDS 0.4         /* ... unless the data speak 2.5 : 1 for an effect */
+#define END_ODDS 4.0             /* Bayes factor for the level of each end before anybody is named */
 #define NONE_PRIOR 0.1          /* a search starts after a change was seen */
 #define NONE_PRIOR_KNOWN 0.02   /* levels from history: it was seen before */
 #define LONELY_SNR_MIN 3.0       /* below, one boot decides nothing anyhow */
@@ -71,7 +73,7 @@ int search_new(const struct search_config *cfg, const struct dag *dag, struct se
 	s->none_prior = s->c.means_known ? NONE_PRIOR_KNOWN : NONE_PRIOR;
 	s->none = s->none_prior;
 	if (cfg->means_known)
-		s->est = (struct estimate){cfg->mean_good, cfg->mean_bad, cfg->sigma, cfg->mean_bad - cfg->mean_good, 0};
+		s->est = (struct estimate){cfg->mean_good, cfg->mean_bad, cfg->sigma, cfg->mean_bad - cfg->mean_good, 0, 0, 0};
 	s->weight = xcalloc(dag->n, sizeof(*s->weight));
 	s->mass = xcalloc(dag->n, sizeof(*s->mass));
 	s->in_range = xcalloc(dag->n, sizeof(bool));
@@ -451,22 +453,46 @@ static uint32_t lonely_answer(struct search *s)
 	return lonely_site(s, best);
 }
 
+/* Only two levels, both unknown: boot_information() can tell what a boot is worth for them and for the search at once. */
+static bool joint_levels(const struct search *s) { return !s->c.means_known && s->past.n <= 1; }
+
+/* The measured commit, ends included, where a boot tells most; of the others built the one that splits best. */
+static struct choice telling_site(struct search *s, const struct choice *split)
+{
+	struct choice best = *split;
+
+	if (!joint_levels(s)) {
+		best.value = split_information(split->split, snr(s));
+		return best;
+	}
+	best.value = split->node == UINT32_MAX ? 0 : boot_information(s, split->node);
+	for (size_t i = 0; i < s->n_sites; i++) {
+		uint32_t x = s->site[i].node;
+		double value = s->skipped[x] ? 0 : boot_information(s, x);
+
+		if (value > best.value)
+			best = (struct choice){x, value, 0, 1};
+	}
+	return best;
+}
+
 /* Stay on what is built until a build pays: the gain of a new place is spread over the boots it will take to settle it. */
 static uint32_t next_split(struct search *s)
 {
-	double r = snr(s), boots, stay, move;
+	double boots, move;
 	uint32_t lonely = lonely_answer(s);
 	struct choice built, fresh;
 
 	if (lonely != UINT32_MAX)
 		return lonely;
 	best_splits(s, &built, &fresh);
+	built = telling_site(s, &built);
 	if (built.node == UINT32_MAX || fresh.node == UINT32_MAX)
 		return built.node != UINT32_MAX ? built.node : fresh.node;
-	boots = MAX(1.0, BUILD_BOOTS / split_information(0.5, r));
-	stay = split_information(built.split, r) / s->c.boot_cost;
-	move = split_information(fresh.split, r) * boots / (boots * s->c.boot_cost + s->c.build_cost / fresh.chance);
-	return stay >= move ? built.node : fresh.node;
+	boots = MAX(1.0, BUILD_BOOTS / split_information(0.5, snr(s)));
+	move = joint_levels(s) ? boot_information(s, fresh.node) : split_information(fresh.split, snr(s));
+	move *= boots / (boots * s->c.boot_cost + s->c.build_cost / fresh.chance);
+	return built.value / s->c.boot_cost >= move ? built.node : fresh.node;
 }
 
 static uint32_t next_site(struct search *s)
@@ -505,20 +531,30 @@ static void sure_boots(const struct search *s, double *ret_good, double *ret_bad
 	}
 }
 
-/* The end to boot again, or UINT32_MAX: the levels must be known well enough for the search between, and the ends must be
- * seen now and then until it is over, so that a drift of the machine shows. */
+/* Side branches have levels of their own, whose worth is not reckoned: as many boots by rule to know good's and bad's. */
+static bool levels_vague(const struct search *s)
+{
+	double good, bad, next = s->n_obs + 1, doubt = none_evidence(s);
+	size_t a = boots_at(s, 0), b = boots_at(s, s->dag->n - 1);
+
+	sure_boots(s, &good, &bad);
+	return (doubt > 0.05 && MIN(a, b) < 18) || (doubt > 0.25 && a + b < 0.5 * next) || MIN(good, bad) < SURE_SHARE / 2 * next;
+}
+
+/* The end to boot again, or UINT32_MAX: an effect must be likely before a search for it pays, and the ends must be seen now
+ * and then until it is over, so that a drift of the machine shows. */
 static uint32_t anchor_due(const struct search *s)
 {
 	uint32_t head = s->dag->n - 1;
 	size_t a = boots_at(s, 0), b = boots_at(s, head);
-	double good, bad, next = s->n_obs + 1, doubt = none_evidence(s), share = END_SHARE + DRIFT_END_SHARE * s->drift;
+	double share = END_SHARE + DRIFT_END_SHARE * s->drift, doubt = none_evidence(s), next = s->n_obs + 1;
 
-	if (s->c.means_known)
-		return UINT32_MAX;
-	if ((doubt > 0.05 && MIN(a, b) < OPENING_BOOTS) || (doubt > 0.25 && a + b < 0.5 * next) || a + b < share * next)
+	if (s->c.means_known || s->doubtful_end != UINT32_MAX)
+		return s->doubtful_end;
+	if ((doubt > OPENING_ODDS && MIN(a, b) < OPENING_BOOTS) || (doubt > 1 && a + b < 0.5 * next) || a + b < share * next ||
+	    (!joint_levels(s) && levels_vague(s)))
 		return a <= b ? 0 : head;
-	sure_boots(s, &good, &bad);
-	return MIN(good, bad) < SURE_SHARE / 2 * next ? (good <= bad ? 0 : head) : UINT32_MAX;
+	return UINT32_MAX;
 }
 
 static double relative(const struct search *s, double delta)
@@ -558,6 +594,32 @@ static bool excluded(const struct search *s)
 	return !s->c.means_known && relative(s, fabs(s->est.delta) + q * s->est.delta_sd) < least;
 }
 
+/*
+ * A step up and another one back look like an effect while one end has few boots: whoever stands between would be named. So
+ * the boots of both ends must speak for their levels, or the other way: true when *st is final, else s->doubtful_end is to
+ * be booted, if any.
+ */
+static bool ends_alike(struct search *s, uint32_t best, struct search_step *st)
+{
+	const struct noise *w = &s->noise;
+	double odds = s->c.means_known ? 0 : model_end_odds(s, best, &s->doubtful_end), q, half;
+
+	if (odds < 1 / END_ODDS)
+		s->doubtful_end = UINT32_MAX;
+	if (odds < NONE_ODDS)
+		return false;
+	q = qnorm(0.5 + s->c.confidence / 2, 0, 1, 1, 0);
+	half = q * w->sigma * sqrt(1.0 / boots_at(s, 0) + 1.0 / boots_at(s, s->dag->n - 1));
+	st->action = SEARCH_NOT_REPRODUCED;
+	st->posterior = odds / (1 + odds);
+	st->effect = relative(s, w->delta);
+	st->effect_lo = relative(s, w->delta - half);
+	st->effect_hi = relative(s, w->delta + half);
+	st->excluded = relative(s, fabs(w->delta) + half);
+	st->why = "the two ends do not differ, though commits between them do";
+	return true;
+}
+
 /* Nobody is named, or nothing is declared absent, unless the data say so: true when *st is final. */
 static bool finished(struct search *s, struct search_step *st)
 {
@@ -572,7 +634,9 @@ static bool finished(struct search *s, struct search_step *st)
 	}
 	if (s->cl.post[best] < s->c.confidence || evidence > 1 / NONE_ODDS || lonely_site(s, best) != UINT32_MAX)
 		return false;
-	if (class_members(s, best, &n))
+	if (ends_alike(s, best, st))
+		return true;
+	if (s->doubtful_end != UINT32_MAX || class_members(s, best, &n))
 		return false;
 	st->posterior = s->cl.post[best];
 	st->node = s->set[n - 1];
@@ -682,6 +746,7 @@ int search_step(struct search *s, struct search_step *ret)
 	uint32_t x;
 
 	refresh(s);
+	s->doubtful_end = UINT32_MAX;
 	if (!opening(s, &st)) {
 		report_effect(s, &st);
 		expect_boots(s, &st);

@@ -168,6 +168,68 @@ static void against_scipy(void)
 	is_near(simulate_bound(1024, 1, 0.95), 57.3, 0.1, "bound for 1,024 commits");
 }
 
+/* Entropy of the value minus that within each class, on a fine lattice; x is a site of the search. */
+static double information_at(const struct search *s, uint32_t x)
+{
+	double p[16], mean[16], sd[16], h = 0, step = 1e-4 * s->est.sigma, all = 0;
+	size_t n = 0;
+
+	p[n] = s->none;
+	mean[n] = s->level.good;
+	sd[n++] = sqrt(s->level.good_var + s->level.sigma * s->level.sigma);
+	for (uint32_t k = 0; k < s->cl.n; k++, n++) {
+		const struct estimate *e = &s->cl.est[k];
+		bool bad = s->cl.pattern[k] >> (search_site(s, x) - s->site) & 1;
+
+		p[n] = s->cl.post[k];
+		mean[n] = bad ? e->bad : e->good;
+		sd[n] = sqrt((bad ? e->bad_var : e->good_var) + e->sigma * e->sigma);
+	}
+	for (size_t i = 0; i < n; i++)
+		all += p[i];
+	for (double y = s->est.good - 30 * s->est.sigma; y < s->est.good + 30 * s->est.sigma; y += step) {
+		double f = 0;
+
+		for (size_t i = 0; i < n; i++)
+			f += p[i] / all * dnorm(y, mean[i], sd[i], 0);
+		h -= f > 0 ? f * log2(f) * step : 0;
+	}
+	for (size_t i = 0; i < n; i++)
+		h -= p[i] / all * log2(sd[i] * sqrt(2 * M_PI * exp(1)));
+	return h;
+}
+
+/* What the next boot tells: against a plain integral; and where that must be more or less. */
+static void gain(void)
+{
+	const double between[] = {10.9, 10.4, 10.8, 11.1};
+	struct search *s;
+	struct dag d;
+	double first, more;
+
+	dag_line(9, &d);
+	search_new(&sane, &d, &s);
+	for (int i = 0; i < 3; i++) {
+		search_observe(s, 0, 10 + 0.4 * i, i);
+		search_observe(s, 8, 11 + 0.5 * i, i);
+	}
+	search_posterior_none(s);
+	ok(boot_information(s, 4) > boot_information(s, 0), "the middle tells more than an end");
+	ok(boot_information(s, 4) > boot_information(s, 1), "and than a commit next to it");
+	search_observe(s, 4, between[0], 4);
+	search_posterior_none(s);
+	for (uint32_t x = 0; x < 9; x += 4)
+		is_near(boot_information(s, x) / information_at(s, x), 1, 0.05, "boot at %u: as a plain integral has it", x);
+	first = boot_information(s, 4) / boot_information(s, 0);
+	for (int i = 0; i < 12; i++)
+		search_observe(s, 4, between[i % 4], 5 + i);
+	search_posterior_none(s);
+	more = boot_information(s, 4) / boot_information(s, 0);
+	ok(more < first && more < 1, "a commit between the levels tells less and less (%.2f, %.2f of an end's)", first, more);
+	search_free(s);
+	dag_release(&d);
+}
+
 /* Feeds a fixed set of values after a transformation; returns the posteriors of all commits. */
 static void transformed(double scale, double shift, bool reverse, double *post, uint32_t n)
 {
@@ -875,6 +937,7 @@ int main(void)
 	failing_topic();
 	graph();
 	against_scipy();
+	gain();
 	properties();
 	drifting();
 	deterministic_machine();
