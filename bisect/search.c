@@ -453,8 +453,8 @@ static uint32_t lonely_answer(struct search *s)
 	return lonely_site(s, best);
 }
 
-/* Only two levels, both unknown: boot_information() can tell what a boot is worth for them and for the search at once. */
-static bool joint_levels(const struct search *s) { return !s->c.means_known && s->past.n <= 1; }
+/* Only two levels of a measured value, both unknown: boot_information() can tell what a boot is worth for them and for the search at once. */
+static bool joint_levels(const struct search *s) { return !s->c.means_known && !s->c.binary && s->past.n <= 1; }
 
 /* The measured commit, ends included, where a boot tells most; of the others built the one that splits best. */
 static struct choice telling_site(struct search *s, const struct choice *split)
@@ -531,7 +531,7 @@ static void sure_boots(const struct search *s, double *ret_good, double *ret_bad
 	}
 }
 
-/* Side branches have levels of their own, whose worth is not reckoned: as many boots by rule to know good's and bad's. */
+/* Where the worth of levels is not reckoned (side branches have their own; failing has rates): boots by rule to know them. */
 static bool levels_vague(const struct search *s)
 {
 	double good, bad, next = s->n_obs + 1, doubt = none_evidence(s);
@@ -602,7 +602,7 @@ static bool excluded(const struct search *s)
 static bool ends_alike(struct search *s, uint32_t best, struct search_step *st)
 {
 	const struct noise *w = &s->noise;
-	double odds = s->c.means_known ? 0 : model_end_odds(s, best, &s->doubtful_end), q, half;
+	double odds = s->c.means_known || s->c.binary ? 0 : model_end_odds(s, best, &s->doubtful_end), q, half;
 
 	if (odds < 1 / END_ODDS)
 		s->doubtful_end = UINT32_MAX;
