@@ -14,19 +14,25 @@ void db_patched_release(struct db_patched *p) { row_release(&PATCHED, p); }
 
 int store_patched_put(struct store *s, const struct db_patched *p)
 {
-	return db_insert(s, &PATCHED, p,
-			 "ON CONFLICT (tree, commit_oid) DO UPDATE SET base = excluded.base, name = excluded.name, hash = excluded.hash, "
-			 "patches = excluded.patches, time = excluded.time", NULL);
+	int r = store_begin(s);
+
+	if (r < 0)
+		return r;
+	/* a new row: what was applied last has the largest id, whatever the clock says */
+	r = db_exec(s, "DELETE FROM patched WHERE tree = ? AND commit_oid = ?", INT(p->tree), TEXT(p->commit));
+	if (r >= 0)
+		r = db_insert(s, &PATCHED, p, "", NULL);
+	return tx_end(s, MIN(r, 0));
 }
 
 int store_patched_get(struct store *s, const char *commit, struct db_patched *ret)
 {
-	return db_get(s, &PATCHED, ret, "WHERE commit_oid = ? ORDER BY time DESC LIMIT 1", TEXT(commit));
+	return db_get(s, &PATCHED, ret, "WHERE commit_oid = ? ORDER BY id DESC LIMIT 1", TEXT(commit));
 }
 
 int store_patched_find(struct store *s, const char *base, const char *name, struct db_patched *ret)
 {
-	int r = db_get(s, &PATCHED, ret, "WHERE base = ? AND name = ? ORDER BY time DESC, id DESC LIMIT 1", TEXT(base), TEXT(name));
+	int r = db_get(s, &PATCHED, ret, "WHERE base = ? AND name = ? ORDER BY id DESC LIMIT 1", TEXT(base), TEXT(name));
 
 	return r == -ENOENT ? err_set(-ENOENT, "patch series '%s' was never applied on %.12s; 'kperfbot run' or 'build' with --patches "
 				      "does that", name, base) : r;
