@@ -134,7 +134,7 @@ static const struct question questions[] = {
 		 {"runs", "(SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.tree = a.tree AND b.commit_oid = a.commit_oid)",
 		  K_NUMBER}},
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (a.base, a.commit_oid)", [F_SINCE] = "a.time >= ?7", [F_UNTIL] = "a.time < ?8"},
-	 .order = "a.time{dir}, a.id{dir}"},
+	 .order = "a.id{dir}"},
 	{.what = "cases",
 	 .from = "\"case\" c JOIN comparison q ON q.id = c.comparison JOIN tree t ON t.id = q.tree JOIN job j ON j.id = q.job "
 		 "JOIN machine m ON m.id = q.machine JOIN metric k ON k.id = c.metric",
