@@ -259,7 +259,8 @@ char *facts_failure(const struct facts *f)
 	if (startswith(words, "boot-failed"))
 		return xstrdup("the kernel does not boot");
 	return xasprintf("%s %s", f->testcase, startswith(words, "crashed") ? "crashes the kernel" :
-			 startswith(words, "timeout") ? "does not end in time" : "fails");
+			 startswith(words, "timeout") ? "does not end in time" :
+			 startswith(words, "incomplete") ? "gives no results" : "fails");
 }
 
 const char *facts_verdict_word(const struct facts *f)
