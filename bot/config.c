@@ -6,6 +6,8 @@
 #include "lib/fs.h"
 #include "lib/yaml.h"
 
+#include <strings.h>
+
 enum key_type { K_TEXT, K_INT, K_INT64, K_NUMBER, K_SECONDS, K_BOOL, K_LIST, K_SANDBOX };
 struct key { const char *name; enum key_type type; size_t offset; double min, max; };
 
@@ -470,6 +472,68 @@ static void defaults(struct config *c)
 
 static const char *const files[] = {"kperfbot.yaml", "machines.yaml", "trees.yaml"};
 
+/* ---- files that somebody wrote as configuration and nobody reads ---- */
+
+/* The one of our files that a name was meant to be: trees.yml, Trees.yaml, tree.yaml, machines.conf; or NULL. */
+static const char *meant(const char *name)
+{
+	static const char *const endings[] = {".yaml", ".yml", ".conf", ".cfg", ".ini", ".json", ".toml", ".d"};
+	const char *dot = strrchr(name, '.');
+	bool known = false;
+
+	for (size_t i = 0; dot && i < ARRAY_SIZE(endings); i++)
+		known |= !strcasecmp(dot, endings[i]);
+	for (size_t i = 0; known && i < ARRAY_SIZE(files); i++) {
+		size_t n = strlen(files[i]) - strlen(".yaml"), len = (size_t)(dot - name);
+
+		if (!strncasecmp(name, files[i], len) && (len == n || (len + 1 == n && files[i][n - 1] == 's')))
+			return files[i];
+	}
+	return NULL;
+}
+
+/* The section of ours that a YAML file of any name holds, or NULL. */
+static const char *section_in(const char *path)
+{
+	static const char *const sections[] = {"trees", "machines", "judge", "mail"};
+	struct yaml y = {0};
+	const char *found = NULL;
+
+	if (yaml_load_file(path, &y) < 0)
+		return NULL;
+	for (size_t d = 0; d < y.n_docs; d++)
+		for (size_t i = 0; i < ARRAY_SIZE(sections) && !found; i++)
+			found = y.doc[d]->kind == Y_MAP && ynode_get(y.doc[d], sections[i]) ? sections[i] : NULL;
+	yaml_release(&y);
+	return found;
+}
+
+static void check_name(const char *dir, const char *name, struct mistakes *m)
+{
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name);
+	const char *file = meant(name), *section;
+
+	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
+		if (streq(name, files[i]))
+			return;
+	if (file)
+		mistake(m, err_set(-EINVAL, "%s: is not read: its name must be '%s'", path, file));
+	else if (endswith(name, ".yml") && *name != '.')
+		mistake(m, err_set(-EINVAL, "%s: is not read: the name of a job file ends in '.yaml'", path));
+	else if (endswith(name, ".yaml") && *name != '.' && !fs_is_dir(path) && (section = section_in(path)))
+		mistake(m, err_set(-EINVAL, "%s: is not read, but holds '%s:'; that belongs into kperfbot.yaml, "
+				   "machines.yaml or trees.yaml", path, section));
+}
+
+static void check_names(const char *dir, struct mistakes *m)
+{
+	_cleanup_strv_ struct strv names = {0};
+
+	(void)fs_list(dir, &names);
+	for (size_t i = 0; i < names.n; i++)
+		check_name(dir, names.v[i], m);
+}
+
 /* Where section: {name: {key: ...}} was given last, as near as there is; name may be NULL. NULL: nowhere. */
 static const struct ynode *place(const struct yaml *y, const char *section, const char *name, const char *key)
 {
@@ -531,6 +595,8 @@ int config_load(const char *dir_or_null, struct config *ret)
 	c.dir = xstrdup(dir);
 	for (size_t i = 0; dir && i < ARRAY_SIZE(files); i++)
 		load_file(dir, files[i], &c, &m, &y[i]);
+	if (dir)
+		check_names(dir, &m);
 	check_references(&c, y, &m);
 	for (size_t i = 0; i < ARRAY_SIZE(files); i++)
 		yaml_release(&y[i]);

@@ -2,7 +2,7 @@
 /*
  * config.h - configuration: YAML files in one folder (kperfbot.yaml, trees.yaml, machines.yaml; any may be missing),
  * checked in full before anything starts. Every mistake is named as file:line:column, an unknown key with the nearest
- * known one. Defaults work with no file at all.
+ * known one, a file whose name is nearly one of these with the right one. Defaults work with no file at all.
  *
  * Folder: --config DIR, KPERFBOT_CONFIG, /etc/kperfbot, in this order.
  */

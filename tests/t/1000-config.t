@@ -55,6 +55,25 @@ printf 'machines:\n  qemu-icount:\n    driver: qemu-icount\n    canary: {job: st
 check; [ $? = 2 ]; ok $? "canaries with mistakes"
 has "machines.yaml:4:14: machine 'qemu-icount' is deterministic: it needs no canary"
 has "machine 'm': canary: "
+
+# files that nobody reads
+mkdir "$dir/names"
+check_names() { "$kperfbot" config check "$dir/names" >"$dir/out" 2>&1; }
+names() { rm -rf "$dir/names"/*; for f; do echo 'trees:' >"$dir/names/$f"; done; check_names; }
+names trees.yaml kperfbot.yaml machines.yaml trees.yaml~ trees.yaml.bak .trees.yml.swp README
+ok $? "the right names, and what editors leave"
+names trees.yml; [ $? = 2 ]; ok $? "trees.yml is a mistake"
+has "/names/trees.yml: is not read: its name must be 'trees.yaml'"
+names Trees.yaml tree.yaml machine.yml kperfbot.conf trees.json
+for f in Trees.yaml tree.yaml trees.json; do has "/$f: is not read: its name must be 'trees.yaml'"; done
+has "/machine.yml: is not read: its name must be 'machines.yaml'"
+has "/kperfbot.conf: is not read: its name must be 'kperfbot.yaml'"
+names my-trees.yaml; has "/my-trees.yaml: is not read, but holds 'trees:'"
+names; mkdir "$dir/names/trees.d"; check_names; [ $? = 2 ]; ok $? "so is a folder"
+rmdir "$dir/names/trees.d"; printf 'suite: command\n' >"$dir/names/bench.yml"; check_names
+has "/bench.yml: is not read: the name of a job file ends in '.yaml'"
+printf 'suite: command\nmonitors: []\n' >"$dir/names/tree-bench.yaml"; rm "$dir/names/bench.yml"
+check_names; ok $? "a job file is none of ours"
 "$kperfbot" --config "$dir/nosuch" query runs >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "a missing folder is an error"
 has "does not exist"
 "$kperfbot" qery >"$dir/out" 2>&1; [ $? = 2 ]; ok $? "an unknown verb ends with 2"
