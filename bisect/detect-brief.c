@@ -90,7 +90,7 @@ static size_t next_run(const struct series *s, size_t i, size_t to, double level
 
 static void in_segment(const struct series *s, size_t from, size_t to, size_t least, struct cut *cut, size_t *n)
 {
-	double level = detect_level(s->c, from, to, s->work), spread = detect_spread(s, from, to, level);
+	double level = detect_level(s->c, from, to, s->work), spread = detect_spread(s, from, to, level, 1);
 	struct run r;
 
 	for (size_t i = from; i < to;) {
@@ -126,30 +126,32 @@ bool detect_is_burst(const struct series *s, const struct cut *cut, size_t n, si
 	if (r.k > MOST_BRIEF || 2 * r.k >= next - prev || r.side * (cut[i + 1].after - cut[i + 1].before) > 0)
 		return false;
 	level = detect_level(s->c, prev, next, s->work);
-	spread = detect_spread(s, prev, next, level);
+	spread = detect_spread(s, prev, next, level, 1);
 	return !is_news(s, prev, next, &r, level, spread);
 }
 
 /* ---- modes ---- */
 
-/* Stays at a level: commits in a row that lie there; those that lie at neither level do not count. */
-struct mode { double level; size_t from, to, now, inside, longest, n, total; };
+/* Stays at a level: commits in a row that lie there; those that lie at neither level do not count. own: the longest inside
+ * the segment. */
+struct mode { double level; size_t from, to, now, inside, own, longest, second, n, total; };
 
 static void end_stay(struct mode *m)
 {
 	m->n += m->now > 0;
 	m->total += m->now;
-	m->longest = MAX(m->longest, m->inside);
+	m->own = MAX(m->own, m->inside);
+	m->second = MAX(m->second, MIN(m->longest, m->now));
+	m->longest = MAX(m->longest, m->now);
 	m->now = m->inside = 0;
 }
 
-/* Expected number of stays at least as long as that of the segment, were they of random (geometric) length like the others. */
+/* Expected number of stays at least as long as the segment's own, were they of random (geometric) length like the others. The
+ * two longest tell nothing of the others' mean: they may be levels. */
 static double expected(const struct mode *m, double *ret_mean)
 {
-	double others = (double)m->n - 1;
-
-	*ret_mean = others > 0 ? (double)(m->total - m->longest) / others : INFINITY;
-	return others * pow(1 - 1 / *ret_mean, (double)m->longest - 1);
+	*ret_mean = m->n > 2 ? (double)(m->total - m->longest - m->second) / (double)(m->n - 2) : INFINITY;
+	return ((double)m->n - 1) * pow(1 - 1 / *ret_mean, (double)m->own - 1);
 }
 
 bool detect_is_mode(const struct series *s, const struct cut *cut, size_t n, size_t i)
@@ -159,7 +161,7 @@ bool detect_is_mode(const struct series *s, const struct cut *cut, size_t n, siz
 			    {.level = cut[i].after, .from = cut[i].at, .to = next}};
 	double jump = fabs(m[1].level - m[0].level), stay[2], many[2];
 
-	if (jump < MODE_SPREADS * MAX(detect_spread(s, prev, cut[i].at, m[0].level), detect_spread(s, cut[i].at, next, m[1].level)))
+	if (jump < MODE_SPREADS * MAX(detect_spread(s, prev, cut[i].at, m[0].level, 1), detect_spread(s, cut[i].at, next, m[1].level, 1)))
 		return false;
 	for (size_t k = 0; k < s->n; k++)
 		for (int j = 0; j < 2; j++)
@@ -172,5 +174,5 @@ bool detect_is_mode(const struct series *s, const struct cut *cut, size_t n, siz
 	end_stay(&m[1]);
 	for (int j = 0; j < 2; j++)
 		many[j] = expected(&m[j], &stay[j]);
-	return m[0].n > 2 && m[1].n > 2 && MIN(stay[0], stay[1]) < MODE_STAY && MIN(many[0], many[1]) > MODE_EXPECTED;
+	return m[0].n > 3 && m[1].n > 3 && MIN(stay[0], stay[1]) < MODE_STAY && MIN(many[0], many[1]) > MODE_EXPECTED;
 }

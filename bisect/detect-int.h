@@ -21,9 +21,10 @@ struct series {
 	double *work;
 };
 
-/* A change point at commit `at`; before, after: levels in sigmas; strength: their difference in standard errors. brief: an
+/* A change point at commit `at`; before, after: levels in sigmas; strength: their difference in standard errors. first ..
+ * last: where the new level begins with 95 % probability. brief: an
  * excursion begins or ends here; end: only the last commits have the new level. */
-struct cut { size_t at; double before, after, strength; bool brief, end; };
+struct cut { size_t at, first, last; double before, after, strength; bool brief, end; };
 
 /* ---- detect-fpop.c ---- */
 
@@ -36,8 +37,8 @@ size_t detect_segment(const struct commit *c, size_t n, double penalty, uint32_t
 /* Level of commits from..to-1 by the same loss, started at their median. work: room for to - from. */
 double detect_level(const struct commit *c, size_t from, size_t to, double *work);
 double detect_quantile(double *v, size_t n, double p);  /* reorders v; NAN for n = 0 */
-/* Scale of commits from..to-1 around a level, by the median of the distances; at least 1, the noise. */
-double detect_spread(const struct series *s, size_t from, size_t to, double level);
+/* Scale of commits from..to-1 around a level, by the median of the distances; at least `least` (1: the noise). */
+double detect_spread(const struct series *s, size_t from, size_t to, double level, double least);
 /* Sets s->c (room for n), unit, centre, sigma, inflate and each commit's y, weight and cap; fewer than 3 commits: c and n
  * only. min_effect: a relative change; noise is taken to be at least a tenth of it. work: room for n. */
 void detect_prepare(struct series *s, double min_effect, const int64_t *index, const double *value, size_t n);

@@ -166,17 +166,17 @@ void detect_prepare(struct series *s, double min_effect, const int64_t *index, c
 
 /* ---- what the levels leave over ---- */
 
-double detect_spread(const struct series *s, size_t from, size_t to, double level)
+double detect_spread(const struct series *s, size_t from, size_t to, double level, double least)
 {
 	for (size_t i = from; i < to; i++)
 		s->work[i - from] = fabs(s->c[i].y - level);
-	return MAX(1, detect_quantile(s->work, to - from, .5) / .67449);
+	return MAX(least, detect_quantile(s->work, to - from, .5) / .67449);
 }
 
 /* Each commit less its level, outliers moved in; 0 on average in each segment. */
 static void residuals(const struct series *s, size_t from, size_t to, double *r)
 {
-	double level = detect_level(s->c, from, to, s->work), mean = 0, clip = CAP_SIGMAS * detect_spread(s, from, to, level);
+	double level = detect_level(s->c, from, to, s->work), mean = 0, clip = CAP_SIGMAS * detect_spread(s, from, to, level, 1);
 
 	for (size_t i = from; i < to; i++) {
 		r[i] = MAX(-clip, MIN(clip, s->c[i].y - level));

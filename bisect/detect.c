@@ -5,6 +5,8 @@
 
 #define PENALTY 8.0             /* times ln(commits) */
 #define MIN_STRENGTH 4.5        /* least z of a point against the spread of its own two segments */
+#define WEAK 6.0                /* what is below may go away with other commits: provisional */
+#define SURE .95                /* of the range of commits in which a point lies */
 #define END_STRENGTH 6.0        /* least z of a level that too few commits have yet */
 #define END_CHANCE .01          /* as long runs at the end by chance, from single commits that are off */
 #define SMALL .01               /* a relative change below this must be .. */
@@ -129,6 +131,80 @@ static size_t drop_chance(struct series *s, const struct detect_config *c, struc
 	return n;
 }
 
+/* ---- where exactly ---- */
+
+/* Commits from..to-1 around a cut; cost[t - from]: how much larger their loss is when the new level begins at t, from < t < to,
+ * than when it begins at from. */
+struct place { size_t from, to; double cost[2 * WINDOW]; };
+
+static double loss(const struct commit *c, double level, double spread)
+{
+	double d = (c->y - level) / spread;
+
+	return MIN(c->weight * d * d, c->cap);
+}
+
+static double median(const struct series *s, size_t from, size_t to)
+{
+	for (size_t i = from; i < to; i++)
+		s->work[i - from] = s->c[i].y;
+	return detect_quantile(s->work, to - from, .5);
+}
+
+/* Levels and spread from the window alone, whatever the noise of the whole series is. */
+static void find_costs(const struct series *s, const struct cut *cut, struct place *p)
+{
+	double a = median(s, p->from, cut->at), b = median(s, cut->at, p->to), sum = 0;
+	double spread = MAX(detect_spread(s, p->from, cut->at, a, .5), detect_spread(s, cut->at, p->to, b, .5));
+
+	for (size_t t = p->from; t < p->to; t++) {
+		p->cost[t - p->from] = sum;
+		sum += loss(&s->c[t], a, spread) - loss(&s->c[t], b, spread);
+	}
+}
+
+/* Posterior of the first commit at the new level, every one of the window as likely before: exp(-cost / 2), for noise that
+ * is correlated a flatter one. The range grows from the cut to the likelier side until it holds SURE. */
+static void find_range(const struct series *s, const struct place *p, struct cut *cut)
+{
+	double f = 2 * detect_inflation(s, WINDOW), least = INFINITY, all = 0, sum, w[2 * WINDOW] = {0};
+
+	for (size_t t = p->from + 1; t < p->to; t++)
+		least = MIN(least, p->cost[t - p->from]);
+	for (size_t t = p->from + 1; t < p->to; t++)
+		all += w[t - p->from] = exp((least - p->cost[t - p->from]) / f);
+	cut->first = cut->last = cut->at;
+	for (sum = w[cut->at - p->from]; sum < SURE * all;) {
+		double down = cut->first > p->from + 1 ? w[cut->first - 1 - p->from] : -1;
+		double up = cut->last + 1 < p->to ? w[cut->last + 1 - p->from] : -1;
+
+		if (down < 0 && up < 0)
+			break;
+		sum += MAX(down, up);
+		if (down >= up)
+			cut->first--;
+		else
+			cut->last++;
+	}
+}
+
+/* By the commits near it alone: what is added to the series far from it does not move it. */
+static void locate(const struct series *s, const struct detect_config *c, struct cut *cut, size_t n, size_t i)
+{
+	size_t prev = boundary(cut, n, i, s->n, -1), next = boundary(cut, n, i, s->n, 1), best = cut[i].at;
+	struct place p = {.from = best > prev + WINDOW ? best - WINDOW : prev, .to = MIN(next, best + WINDOW)};
+
+	find_costs(s, &cut[i], &p);
+	for (size_t t = MAX(p.from + 1, prev + c->min_segment); t < p.to && t + c->min_segment <= next; t++)
+		if (p.cost[t - p.from] < p.cost[best - p.from])
+			best = t;
+	if (!cut[i].brief && !cut[i].end)
+		cut[i].at = best;
+	find_range(s, &p, &cut[i]);
+}
+
+/* ---- all of it ---- */
+
 /* A level that only the last commits have: too few for the segmentation to pay for, or fewer than a segment needs. Each
  * of them must lie beyond the noise, on the same side, all together far beyond, as it never was before. */
 static bool find_end(const struct series *s, const struct detect_config *c, size_t from, struct cut *ret)
@@ -165,10 +241,13 @@ static size_t find_cuts(struct series *s, const struct detect_config *c, struct 
 		cut[k++].at = start[i];
 	k = drop_chance(s, c, cut, drop_modes(s, cut, k));
 	k = drop_weak(s, c, cut, detect_excursions(s, c->min_segment, cut, k));
+	for (size_t i = 0; i < k; i++)
+		locate(s, c, cut, k, i);
+	measure_all(s, cut, 0, k, k);
 	if (find_end(s, c, k ? cut[k - 1].at : 0, &cut[k])) {
-		if (k)
-			measure(s, k > 1 ? cut[k - 2].at : 0, cut[k].at, &cut[k - 1]);
 		k++;
+		measure_all(s, cut, k > 1 ? k - 2 : 0, k - 1, k);
+		locate(s, c, cut, k, k - 1);
 	}
 	return k;
 }
@@ -183,8 +262,11 @@ static void report(const struct series *s, const struct detect_config *c, const 
 		ret->v[i] = (struct detect_point){
 			.index = s->c[cut[i].at].index, .before = s->unit * raw(s, cut[i].before),
 			.after = s->unit * raw(s, cut[i].after),
-			.provisional = cut[i].end || (i + 1 == n && after < 2 * c->min_segment && cut[i].strength < 2 * END_STRENGTH),
+			.provisional = cut[i].end || cut[i].strength < WEAK ||
+				       (i + 1 == n && after < 2 * c->min_segment && cut[i].strength < 2 * END_STRENGTH),
 			.strength = cut[i].strength,
+			.first = s->c[cut[i].first].index,
+			.last = s->c[cut[i].last].index,
 		};
 	}
 }

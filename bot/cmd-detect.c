@@ -85,6 +85,8 @@ static int print_json(const struct history *p, const struct detect_result *res, 
 		json_object_object_add(x, "after", json_object_new_double(d->after));
 		json_object_object_add(x, "change_pct", isfinite(change) ? json_object_new_double(100 * change) : NULL);
 		json_object_object_add(x, "strength", json_object_new_double(d->strength));
+		json_object_object_add(x, "first", json_object_new_int64(d->first));
+		json_object_object_add(x, "last", json_object_new_int64(d->last));
 		json_object_object_add(x, "provisional", json_object_new_boolean(d->provisional));
 		json_object_array_add(list, x);
 	}
@@ -128,6 +130,8 @@ static int print_table(const struct history *p, const struct detect_result *res,
 	table_column(&t, "change%", true);
 	table_column(&t, "strength", true);
 	table_column(&t, "provisional", false);
+	table_column(&t, "first", true);
+	table_column(&t, "last", true);
 	for (size_t i = 0; i < res->n; i++) {
 		const struct detect_point *d = &res->v[i];
 
@@ -140,6 +144,8 @@ static int print_table(const struct history *p, const struct detect_result *res,
 		add_change_cell(&t, 3 + shift, d, form);
 		table_numf(&t, 4 + shift, d->strength, 1);
 		table_text(&t, 5 + shift, d->provisional ? "yes: more boots" : "no");
+		table_int(&t, 6 + shift, d->first);
+		table_int(&t, 7 + shift, d->last);
 	}
 	if (form == TABLE_TERM && p->branch)
 		term_printf(stdout, "branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,

@@ -142,6 +142,7 @@ run detect series.csv --json
 ok $status "detect of a file"
 json 'len(d["changepoints"]) == 1 and d["changepoints"][0]["index"] == 130 and not d["changepoints"][0]["provisional"]' "one step, at the first index of the new level; the outlier is none"
 json '195 < d["changepoints"][0]["before"] < 205 and 215 < d["changepoints"][0]["after"] < 225' "levels before and after"
+json 'd["changepoints"][0]["first"] <= 130 <= d["changepoints"][0]["last"]' "the range of commits in which it lies"
 cp out first
 run detect series.csv --json
 cmp -s out first

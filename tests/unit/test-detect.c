@@ -385,6 +385,88 @@ static void flat(void)
 	}
 }
 
+/* ---- how sure ---- */
+
+/* The range holds the true first commit as often as it says, given the point is the step. */
+static void ranges(void)
+{
+	static const double sizes[] = {1.5, 2.5, 5};
+	double width[3];
+
+	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
+		int points = 0, inside = 0, wide = 0;
+
+		state = 80 + k;
+		for (int t = 0; t < 400; t++) {
+			double v[120];
+			struct detect_result r;
+
+			for (int i = 0; i < 120; i++)
+				v[i] = 1000 + 10 * normal() + (i >= 60 ? 10 * sizes[k] : 0);
+			r = run(v, NULL, 120);
+			for (size_t i = 0; i < r.n; i++)
+				if (llabs((long long)r.v[i].index - 60) <= 10) {
+					points++;
+					inside += r.v[i].first <= 60 && r.v[i].last >= 60;
+					wide += (int)(r.v[i].last - r.v[i].first);
+					if (r.v[i].first > r.v[i].index || r.v[i].last < r.v[i].index)
+						inside = -1000;
+				}
+			detect_result_release(&r);
+		}
+		width[k] = (double)wide / MAX(points, 1);
+		ok(points > 100 && inside >= .93 * points, "step of %.1f sigma: in the 95 %% range in %d of %d, %.1f commits wide", sizes[k], inside,
+		   points, width[k]);
+	}
+	ok(width[0] > width[1] && width[1] > width[2], "the larger the step the narrower");
+}
+
+static bool has(const struct detect_result *r, int64_t index)
+{
+	for (size_t i = 0; i < r->n; i++)
+		if (r->v[i].index == index)
+			return true;
+	return false;
+}
+
+/* One more value at a time: points that are not provisional stay where they are. */
+static void stable(void)
+{
+	static const struct { const char *what; struct noise noise; double outliers; } kinds[] = {
+		{"independent noise", {.ar = 0}, 0}, {"autocorrelation .6", {.ar = .6}, 0}, {"10 % outliers", {.ar = 0}, .1},
+	};
+	enum { N = 200, SERIES = 25 };
+
+	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
+		int points = 0, lost = 0;
+
+		state = 90 + k;
+		for (int t = 0; t < SERIES; t++) {
+			struct noise s = kinds[k].noise;
+			double v[N], level = 1000, step = 20 + 60 * uniform();
+			struct detect_result old = {0}, r;
+
+			for (int i = 0; i < N; i++) {
+				level += i == 35 || i == 90 ? step : i == 140 ? -step : 0;
+				v[i] = level + 10 * next_noise(&s) + (uniform() < kinds[k].outliers ? 80 * uniform() : 0);
+			}
+			for (size_t n = 50; n <= N; n++) {
+				r = run(v, NULL, n);
+				for (size_t i = 0; i < old.n; i++)
+					if (!old.v[i].provisional) {
+						points++;
+						lost += !has(&r, old.v[i].index);
+					}
+				detect_result_release(&old);
+				old = r;
+			}
+			detect_result_release(&old);
+		}
+		ok(points > 1000 && lost <= .008 * points, "%s: of %d points %d move or go when a value is added (%.2f %%)", kinds[k].what, points,
+		   lost, 100. * lost / points);
+	}
+}
+
 /* ---- annotated series of SAP HANA (tests/fixtures/sap-small-2021, CC BY 4.0) ---- */
 
 static size_t read_series(const char *name, double *v, int64_t *index, size_t max)
@@ -458,6 +540,8 @@ int main(void)
 	brief_neighbours();
 	bursts();
 	flat();
+	ranges();
+	stable();
 	annotated();
 	return tap_done();
 }
