@@ -2,7 +2,11 @@
 /* The noise of a series: its unit, its scale from differences, its autocorrelation, and the commits in units of it. */
 #include "bisect/detect-int.h"
 
+#include <float.h>
+
 #define RHO_ERROR 7.0           /* twice the standard error of the correlation, times sqrt(n): what is below is not believed */
+#define EXACT .9                /* share of the commits in plateaus that shows a series without noise */
+#define LEAST_LEFT .01          /* of the variance: less than that is rounding and tells nothing */
 #define FAR 1e100               /* what lies farther out, in sigmas, is cut here */
 
 /* ---- scale ---- */
@@ -55,12 +59,27 @@ static double spread_at_lag(const struct series *s, size_t lag)
 	return v;
 }
 
+/* Do nearly all commits lie in plateaus of three or more equal values? Then what differs between neighbours are steps. */
+static bool is_exact(const struct series *s)
+{
+	size_t in = 0;
+
+	for (size_t i = 0, k; i < s->n; i = k) {
+		for (k = i + 1; k < s->n && s->c[k].y == s->c[i].y; k++)
+			;
+		in += k - i >= 3 ? k - i : 0;
+	}
+	return (double)in >= EXACT * (double)s->n;
+}
+
 /* Differences at lags 1 and 2 of noise with correlation rho have variances 2 s^2 (1 - rho) and 2 s^2 (1 - rho^2). The
  * penalty grows as the variance of a mean does: (1 + rho) / (1 - rho). */
 static void estimate_noise(struct series *s)
 {
 	double one = spread_at_lag(s, 1), two = spread_at_lag(s, 2), rho = one > 0 ? two * two / (one * one) - 1 : 0;
 
+	if (is_exact(s))
+		one = rho = 0;
 	rho = MIN(rho, 1) - RHO_ERROR / sqrt((double)s->n);
 	rho = rho > 0 ? MIN(rho, .7) : 0;
 	s->sigma = one / sqrt(1 - rho);
@@ -159,7 +178,7 @@ void detect_prepare(struct series *s, double min_effect, const int64_t *index, c
 		s->work[i] = s->c[i].y;
 	s->centre = detect_quantile(s->work, s->n, .5);
 	estimate_noise(s);
-	least = MAX(fabs(s->centre) * MAX(1e-9, min_effect / 10), 1e-300);      /* a constant series has noise, too */
+	least = MAX(fabs(s->centre) * MAX(4 * DBL_EPSILON, min_effect / 10), 1e-300);   /* at least rounding */
 	s->sigma = MAX(s->sigma, least);
 	scale(s, within);
 }
@@ -196,8 +215,9 @@ void detect_correlate(struct series *s, const struct cut *cut, size_t n)
 		residuals(s, i ? cut[i - 1].at : 0, i < n ? cut[i].at : s->n, r);
 	for (size_t i = 0; i < s->n; i++)
 		ss += r[i] * r[i] / (double)s->n;
+	ss = MAX(ss, LEAST_LEFT);
 	s->lags = 0;
-	for (size_t lag = 1; lag <= MAX_LAGS && lag < s->n / 4 && ss > 0; lag++) {
+	for (size_t lag = 1; lag <= MAX_LAGS && lag < s->n / 4; lag++) {
 		double sum = 0, pairs = 0, rho;
 
 		for (size_t i = 0; i <= n; i++)

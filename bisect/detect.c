@@ -8,7 +8,7 @@
 #define WEAK 6.0                /* what is below may go away with other commits: provisional */
 #define SURE .95                /* of the range of commits in which a point lies */
 #define END_STRENGTH 6.0        /* least z of a level that too few commits have yet */
-#define END_CHANCE .01          /* as long runs at the end by chance, from single commits that are off */
+#define END_CHANCE .1           /* as long runs at the end by chance, from single commits that are off */
 #define SMALL .01               /* a relative change below this must be .. */
 #define SMALL_SIGMAS 3.0        /* .. that large against the noise of one commit: tiny and blurred convinces nobody */
 #define WINDOW 30               /* commits on each side that a point is judged by */
@@ -240,13 +240,14 @@ static size_t find_cuts(struct series *s, const struct detect_config *c, struct 
 	for (size_t i = 1; i < n; i++)
 		cut[k++].at = start[i];
 	k = drop_chance(s, c, cut, drop_modes(s, cut, k));
-	k = drop_weak(s, c, cut, detect_excursions(s, c->min_segment, cut, k));
+	k = drop_chance(s, c, cut, detect_excursions(s, c->min_segment, cut, k));
 	for (size_t i = 0; i < k; i++)
 		locate(s, c, cut, k, i);
 	measure_all(s, cut, 0, k, k);
 	if (find_end(s, c, k ? cut[k - 1].at : 0, &cut[k])) {
 		k++;
-		measure_all(s, cut, k > 1 ? k - 2 : 0, k - 1, k);
+		detect_correlate(s, cut, k);
+		measure_all(s, cut, k > 1 ? k - 2 : 0, k, k);
 		locate(s, c, cut, k, k - 1);
 	}
 	return k;

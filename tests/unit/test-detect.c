@@ -467,6 +467,81 @@ static void stable(void)
 	}
 }
 
+/* ---- numbers ---- */
+
+struct line { double a, b, noise; size_t n, at; double min_effect; };
+
+/* A step from a to b at `at`; what is found of it. */
+static struct detect_result step_of(const struct line *l)
+{
+	_cleanup_free_ double *v = xcalloc(l->n, sizeof(*v));
+	_cleanup_free_ int64_t *index = xcalloc(l->n, sizeof(*index));
+	struct detect_config c = {.min_effect = l->min_effect};
+	struct detect_result r = {0};
+
+	state = 70;
+	for (size_t i = 0; i < l->n; i++) {
+		index[i] = (int64_t)i;
+		v[i] = (i < l->at ? l->a : l->b) + (l->noise > 0 ? l->noise * normal() : 0);
+	}
+	if (detect_run(&c, index, v, l->n, &r) < 0)
+		printf("# %s\n", err_msg());
+	return r;
+}
+
+static bool near(double a, double b, double by) { return fabs(a - b) <= by; }
+
+static void numbers(void)
+{
+	static const struct { const char *what; struct line l; bool found; } kinds[] = {
+		{"exact, 10 values", {5, 6, 0, 10, 5, .002}, true}, {"exact, 11 values", {5, 6, 0, 11, 6, .002}, true},
+		{"exact, 6 values: too few", {5, 6, 0, 6, 3, .002}, false},
+		{"exact, the last two: provisional", {5, 6, 0, 40, 38, .002}, true}, {"exact, the last one", {5, 6, 0, 40, 39, .002}, false},
+		{"exact, from the second on", {5, 6, 0, 40, 1, .002}, false}, {"exact, from the fourth on", {5, 6, 0, 40, 3, .002}, true},
+		{"1e15 and noise of 1, step of 10", {1e15, 1e15 + 10, 1, 40, 20, 0}, true},
+		{"1e15, step of 10", {1e15, 1e15 + 10, 0, 40, 20, 0}, true},
+		{"-1e15 and noise of 1, step of 10", {-1e15, -1e15 + 10, 1, 40, 20, 0}, true},
+		{"100, step of 1e-10", {100, 100 + 1e-10, 0, 40, 20, 0}, true},
+		{"100, step of 0.15 %, of interest are 0.2 %", {100, 100.15, 0, 40, 20, .002}, false},
+		{"100, step of 0.15 %, of interest is 0.1 %", {100, 100.15, 0, 40, 20, .001}, true},
+		{"denormals", {5e-323, 1e-322, 0, 40, 20, .002}, true}, {"from 0", {0, 1, 0, 40, 20, .002}, true},
+		{"negative", {-100, -110, 1, 40, 20, .002}, true}, {"around 0", {-5, 5, 1, 40, 20, .002}, true},
+		{"from the least to the largest", {-1.7e308, 1.7e308, 0, 40, 20, .002}, true},
+		{"from tiny to huge", {1e-300, 1e300, 0, 40, 20, .002}, true},
+	};
+
+	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++) {
+		const struct line *l = &kinds[i].l;
+		struct detect_result r = step_of(l);
+		double off = l->noise + 1e-13 * MAX(fabs(l->a), fabs(l->b));
+		bool right = r.n == 1 && r.v[0].index == (int64_t)l->at && near(r.v[0].before, l->a, off) &&
+			     near(r.v[0].after, l->b, off) && (l->noise > 0 || r.v[0].first == r.v[0].last);
+
+		ok(kinds[i].found ? right : !r.n, "%s: %s", kinds[i].what, kinds[i].found ? "found" : "none");
+		detect_result_release(&r);
+	}
+}
+
+/* Values that are none are left out, wherever they are. */
+static void left_out(void)
+{
+	double v[120], w[60];
+	int64_t index[120], fewer[60];
+	struct detect_config c = {.min_effect = .002};
+	struct detect_result a = {0}, b = {0};
+
+	state = 71;
+	for (int i = 0; i < 60; i++) {
+		index[2 * i] = index[2 * i + 1] = fewer[i] = i;
+		v[2 * i] = w[i] = 100 + normal() + (i >= 30 ? 10 : 0);
+		v[2 * i + 1] = i % 3 ? NAN : i % 2 ? INFINITY : -INFINITY;
+	}
+	ok(!detect_run(&c, index, v, 120, &a) && !detect_run(&c, fewer, w, 60, &b) && a.n == 1 && b.n == 1 &&
+		   !memcmp(a.v, b.v, sizeof(*a.v)), "NaN and infinities are left out");
+	detect_result_release(&a);
+	detect_result_release(&b);
+}
+
 /* ---- annotated series of SAP HANA (tests/fixtures/sap-small-2021, CC BY 4.0) ---- */
 
 static size_t read_series(const char *name, double *v, int64_t *index, size_t max)
@@ -542,6 +617,8 @@ int main(void)
 	flat();
 	ranges();
 	stable();
+	numbers();
+	left_out();
 	annotated();
 	return tap_done();
 }
