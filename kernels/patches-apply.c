@@ -237,7 +237,7 @@ static char *header_id(const char *text, const char *key, bool first)
 	return close ? xstrndup(open, (size_t)(close + 1 - open)) : xstrdup("");
 }
 
-/* Somebody's answer in an encoding that git does not know is an answer all the same. */
+/* Somebody's answer that git cannot decode is an answer all the same. */
 static bool is_raw_answer(const char *text)
 {
 	_cleanup_buf_ struct buf b = {0};

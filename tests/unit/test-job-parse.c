@@ -314,6 +314,7 @@ static void test_command_figures(void)
 /* What is no value is left out, and that is said. */
 static void test_command_absent(void)
 {
+	static const char text[] = "ops: 5\nlat: nan\nbw: 1 KB/s\nbw: 1 s\n";
 	struct check_set checks = {0};
 	const struct check *k;
 	PARSED p;
@@ -322,7 +323,7 @@ static void test_command_absent(void)
 	free(TAKE_PTR(p.c.cause));
 	p.c.checks = &checks;
 	p.c.verdict = "ok";
-	p.r = program_find("command")->parse(&p.c, "ops: 5\nlat: nan\nbw: 1 KB/s\nbw: 1 s\n", 37);
+	p.r = program_find("command")->parse(&p.c, text, strlen(text));
 	k = check_set_get(&checks, "figures");
 	ok(p.r == 0 && p.m.n == 1 && k && streq(k->verdict, "unknown") && strstr(k->evidence, "lat: nan"), "%s", k ? k->evidence : "nothing said");
 	check_set_release(&checks);
