@@ -25,6 +25,16 @@ RESULT_DIR=$T/w sh "$T/warm.sh" >/dev/null 2>&1
 [ $? = 99 ] && [ ! -e "$T/w/started" ] && grep -q warm-up "$T/w/cause"
 ok $? "a failing warm-up is a set-up failure: 99, not started, cause kept"
 
+"$K" job render tests/fixtures/jobs/command.yaml 'run=printf "\033[31mno disk\033[0m\n\n"; exit 99' monitors= repeat=1 >"$T/own99.sh"
+RESULT_DIR=$T/o sh "$T/own99.sh" >"$T/out" 2>&1
+[ $? = 99 ] && [ -e "$T/o/started" ] && [ ! -e "$T/o/cause" ] && grep -q 'command failed with status 99: no disk$' "$T/out"
+ok $? "a benchmark's own 99 is no set-up failure, and its words are said without colours"
+
+"$K" job render tests/fixtures/jobs/command.yaml 'run=printf " 5%%\r50%%\rno disk\n----\n"; exit 7' warmup=1 >"$T/warm2.sh"
+RESULT_DIR=$T/w2 sh "$T/warm2.sh" >/dev/null 2>&1
+[ "$(cat "$T/w2/cause")" = "warm-up failed: no disk" ]
+ok $? "a failing warm-up's last words"
+
 "$K" job render stress-ng-sockfd testtime=2s warmup=1s >"$T/s.sh"
 mkdir "$T/bin"
 for tool in sh id mkdir rm cat nproc getconf grep tail cut sleep ls; do
