@@ -289,6 +289,11 @@ static void test_command_figures(void)
 		{"kpi: 9 KB/s\nkpi: 9 Kb/s\n", "cannot be laid side by side"}, {"kpi: 9 us\nkpi: 9\n", "'us' and 'none'"},
 		{"kpi: 9 cows\nkpi: 9 pigs\n", "'cows' and 'pigs'"},
 	};
+	/* the second figure must not stand in for the first one where that is nan */
+	static const struct { const char *text, *says; } unnamed[] = {
+		{"lat: nan\nops: 5\n", "but: lat: nan"}, {"ops: 5\nkpi: nan\n", "but: kpi: nan"}, {"ops: 5\nlat: nan\n", ""},
+		{"warnings: none\nops: 5\n", ""}, {"lat: nan\nkpi: 5\n", ""}, {"Results:\nops: 5\n", ""},
+	};
 	PARSED few;
 
 	for (size_t i = 0; i < ARRAY_SIZE(good); i++) {
@@ -306,6 +311,15 @@ static void test_command_figures(void)
 
 		command(&p, "command: {run: x, kpi: kpi}\n", bad[i].text);
 		ok(p.r == -EBADMSG && !p.m.n && strstr(cause(&p), bad[i].says), "case %zu is none: %s", i, cause(&p));
+	}
+	for (size_t i = 0; i < ARRAY_SIZE(unnamed); i++) {
+		PARSED p;
+
+		command(&p, "command: {run: x}\n", unnamed[i].text);
+		if (*unnamed[i].says)
+			ok(p.r == -EBADMSG && strstr(cause(&p), unnamed[i].says), "no name: %s", cause(&p));
+		else
+			is_near(value(&p, "command.kpi"), 5, 0, "no name: the first, or the one called kpi");
 	}
 	command(&few, "command: {run: x, kpi: ops, repeat: 2}\n", "ops: 1\nops: nan\n");
 	ok(few.r == -EBADMSG && strstr(cause(&few), "ops: nan"), "one of two is no value: %s", cause(&few));

@@ -53,6 +53,7 @@ static const struct { const char *job, *set[6], *file; double ns; } cases[] = {
 	NEPER("qperf", "udp_stream", "2s", "1", "real-qperf-udp_stream.txt"),
 	COMMAND("ops_per_sec", "command-terminal.txt"), COMMAND("latency", "command-terminal.txt"),
 	COMMAND("ops_per_sec", "command-none.txt"), COMMAND("ops_per_sec", "command-mixed.txt"), COMMAND("bw", "command-mixed.txt"),
+	COMMAND("kpi", "command-first-nan.txt"), COMMAND("kpi", "command-first.txt"),
 };
 
 static char tmp[] = "/tmp/kpb-kpis-XXXXXX";

@@ -17,6 +17,7 @@ struct figures {
 	struct figure v[MAX_FIGURES];
 	size_t n;
 	const char *want;
+	bool named;             /* by the job; else the figure called kpi counts, or the first */
 	char refused[LINE_MAX_BYTES], absent[LINE_MAX_BYTES];
 };
 
@@ -86,6 +87,14 @@ static bool value_of(char *const *w, size_t n, double *ret, const char **ret_uni
 	return true;
 }
 
+/* nan and inf; "warnings: none" is no figure that is missing. */
+static bool not_finite(const char *s)
+{
+	const char *word = s + (*s == '-' || *s == '+');
+
+	return no_value(s) && (!strncasecmp(word, "nan", 3) || !strncasecmp(word, "inf", 3));
+}
+
 static void read_line(struct figures *f, char *line)
 {
 	static const char name_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.%/-";
@@ -101,9 +110,9 @@ static void read_line(struct figures *f, char *line)
 	words = split(name + n + 1, w, ARRAY_SIZE(w));
 	if (value_of(w, words, &v, &unit))
 		add_value(f, name, v, unit);
-	else if (!strcmp(name, f->want))
+	else if (!strcmp(name, f->want) || (!f->named && !f->n && words && not_finite(w[0])))
 		memcpy(f->refused, whole, sizeof(whole));
-	else if (words && words <= 2 && no_value(w[0]))
+	else if (words && words <= 2 && not_finite(w[0]))
 		memcpy(f->absent, whole, sizeof(whole));
 }
 
@@ -126,7 +135,7 @@ static int finish(struct parse_ctx *c, const struct figures *f, const char *last
 	for (size_t i = 0; i < f->n && !kpi; i++)
 		if (!strcmp(f->v[i].name, f->want))
 			kpi = &f->v[i];
-	if (!kpi && f->n && !want)
+	if (!kpi && f->n && !want && !*f->refused) /* not the second one where the first is nan */
 		kpi = &f->v[0];
 	if (!kpi)
 		return parse_fail(c, "failed", "the command printed no '%s: number' line%s%s", want ? want : "name",
@@ -163,6 +172,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	int r;
 
 	f->want = want ? want : "kpi";
+	f->named = want != NULL;
 	while (next_line(&it))
 		read_line(f, it.line);
 	r = finish(c, f, last);

@@ -63,6 +63,8 @@ program_kpis() {
 			words = split(substr($0, RLENGTH + 1), word, " ")
 			if (words < 1 || words > 2 || word[2] ~ /^[0-9]/) next
 			v = word[1]
+			if (tolower(v) ~ /^[-+]?(nan|inf|infinity)%?$/ && first == "") first = name
+			if (name == want) asked = 1
 			group = match(v, /^[-+]?[1-9][0-9]?[0-9]?((,|\047|_|\302\240|\342\200\257|\342\200\211)[0-9][0-9][0-9])+/) ? RLENGTH : 0
 			if (group) {
 				rest = substr(v, group + 1); v = substr(v, 1, group)
@@ -81,7 +83,7 @@ program_kpis() {
 			sum[name] += v
 		}
 		END {
-			from = !n_of[want] && want == "kpi" ? first : want
+			from = !asked && want == "kpi" ? first : want
 			if (n_of[from] && !mixed[from]) printf "command.%s %.10g\n", want, sum[from] / n_of[from]
 		}'
 }
