@@ -239,6 +239,10 @@ static void test_sched_debug(void)
 	/* clocks are large and lie close together */
 	parse_text(&p, "sched_debug", "uptime: 1.0\ncpu#0, 2400 MHz\n  .clock : 86400000.1\n\ncpu#1, 2400 MHz\n  .clock : 86400000.5\n");
 	is_near(value(&p, "sched_debug.cpu.clock.stddev"), 0.2, 1e-6, "0.2 ms between clocks of a day");
+	parse_text(&p, "sched_debug", "uptime: 1.0\ndl_rq[0]:\n  .dl_bw->bw : 996147\ncpu#0\n  .cpu_load[3] : 7\n  .a<b>\"c : 1\n");
+	is_near(value(&p, "sched_debug.dl_rq:.dl_bw->bw.max"), 996147, 0, "an arrow");
+	is_near(value(&p, "sched_debug.cpu.cpu_load[3].avg"), 7, 0, "an index");
+	is_near(value(&p, "sched_debug.cpu.a_b__c.avg"), 1, 0, "nothing else");
 	parse_text(&p, "sched_debug", "cat: /proc/sched_debug: No such file\n");
 	is_int(p.r, -EBADMSG, "an error is no sample");
 }

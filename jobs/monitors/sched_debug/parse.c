@@ -45,6 +45,15 @@ static void add_value(struct field *f, size_t *n, const char *name, double v)
 	f[i].max = MAX(f[i].max, v);
 }
 
+/* As lkp-tests has it: curr->pid, cpu_load[0] */
+static void field_word(char *out, size_t size, const char *s)
+{
+	metric_word(out, size, s);
+	for (size_t i = 0; out[i]; i++)
+		if (s[i] == '[' || s[i] == ']')
+			out[i] = s[i];
+}
+
 static void read_sample(struct field *f, size_t *n, const struct proc_sample *s)
 {
 	struct lines it = {.text = s->s, .len = s->len};
@@ -62,7 +71,7 @@ static void read_sample(struct field *f, size_t *n, const struct proc_sample *s)
 		}
 		if (!*section || split(line, w, ARRAY_SIZE(w)) != 3 || strcmp(w[1], ":") || !signed_number(w[2], &v) || fabs(v) > 1e15)
 			continue;
-		metric_word(plain, sizeof(plain), w[0] + 1);
+		field_word(plain, sizeof(plain), w[0] + 1);
 		snprintf(name, sizeof(name), "%.15s.%.60s", section, plain);
 		add_value(f, n, name, v);
 	}
