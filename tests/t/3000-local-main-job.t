@@ -49,7 +49,7 @@ kp daemon --until-idle >>"$dir/log" 2>&1
 is "$(mails)" 1 "another start sends nothing"
 kp query cases --since nonsense >"$dir/out" 2>&1; is $? 2 "a wrong time ends with 2"
 kp bisect "${head:0:12}" "${base:0:12}" --tree small >"$dir/out" 2>&1; is $? 2 "good and bad swapped: a clear no"
-has "$dir/out" "is no ancestor"
+has "$dir/out" "the two are swapped"
 kp bisect nosuchrev HEAD --tree small >"$dir/out" 2>&1; is $? 3 "an unknown revision"
 kp run nosuchjob --tree small --commit main >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "an unknown job"
 has "$dir/out" "nosuchjob"
