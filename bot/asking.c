@@ -4,6 +4,7 @@
 #include "lib/fs.h"
 
 #include <fcntl.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 
 #define LIST_MAX (1u << 20)     /* bytes of such a file */
@@ -107,8 +108,17 @@ static void read_lines(const char *path, struct strv *ret)
 		strv_add(ret, l);
 }
 
-/* All files but own: the lines of those who live, and of the dead, whose files go away where remove says so. */
-static void look_around(struct ctx *c, const char *own, bool remove, struct strv *alive, struct strv *dead)
+/* All files but own: the lines of those who live, and of the dead with their files. */
+struct around { struct strv alive, dead, dead_files; };
+
+static void around_release(struct around *a)
+{
+	strv_release(&a->alive);
+	strv_release(&a->dead);
+	strv_release(&a->dead_files);
+}
+
+static void look_around(struct ctx *c, const char *own, struct around *ret)
 {
 	_cleanup_free_ char *dir = folder(c);
 	_cleanup_strv_ struct strv names = {0};
@@ -117,20 +127,15 @@ static void look_around(struct ctx *c, const char *own, bool remove, struct strv
 		return;
 	for (size_t i = 0; i < names.n; i++) {
 		_cleanup_free_ char *path = xasprintf("%s/%s", dir, names.v[i]);
-		_cleanup_close_ int fd = -1;
+		_cleanup_close_ int fd = streq(path, own) ? -1 : open(path, O_RDWR | O_CLOEXEC);
+		bool dead = fd >= 0 && flock(fd, LOCK_EX | LOCK_NB) == 0;
 
-		if (streq(path, own))
-			continue;
-		fd = open(path, O_RDWR | O_CLOEXEC); /* fs_lock() would make it anew where it has just gone */
 		if (fd < 0)
 			continue;
-		close(fd);
-		fd = fs_lock(path, false);
-		read_lines(path, fd < 0 ? alive : dead);
-		if (fd >= 0 && remove)
-			(void)unlink(path);
+		read_lines(path, dead ? &ret->dead : &ret->alive);
+		if (dead)
+			strv_add(&ret->dead_files, path);
 	}
-	err_clear();
 }
 
 static int64_t id_in(const char *line, const char *kind)
@@ -149,10 +154,10 @@ static bool wants_comparison(const struct strv *alive, int64_t id)
 
 bool asking_lives(struct ctx *c, int64_t comparison)
 {
-	_cleanup_strv_ struct strv alive = {0}, dead = {0};
+	_cleanup_(around_release) struct around a = {0};
 
-	look_around(c, NULL, false, &alive, &dead);
-	return wants_comparison(&alive, comparison);
+	look_around(c, NULL, &a);
+	return wants_comparison(&a.alive, comparison);
 }
 
 /* ---- taking back ---- */
@@ -269,11 +274,11 @@ static int take_back(struct ctx *c, const struct strv *lines, const struct strv 
 
 int asking_withdraw(struct ctx *c, struct asking *a, struct asking_left *ret)
 {
-	_cleanup_strv_ struct strv alive = {0}, dead = {0};
+	_cleanup_(around_release) struct around others = {0};
 	int r;
 
-	look_around(c, a->path, false, &alive, &dead);
-	r = take_back(c, &a->lines, &alive, ret);
+	look_around(c, a->path, &others);
+	r = take_back(c, &a->lines, &others.alive, ret);
 	if (!daemon_is_running(&c->config)) {
 		asking_end(a);
 		return r;
@@ -284,10 +289,14 @@ int asking_withdraw(struct ctx *c, struct asking *a, struct asking_left *ret)
 
 void asking_sweep(struct ctx *c)
 {
-	_cleanup_strv_ struct strv alive = {0}, dead = {0};
+	_cleanup_(around_release) struct around a = {0};
 	struct asking_left left = {0};
 
-	look_around(c, NULL, true, &alive, &dead);
-	if (dead.n && take_back(c, &dead, &alive, &left) >= 0 && left.builds + left.boots)
+	look_around(c, NULL, &a);
+	if (!a.dead_files.n || take_back(c, &a.dead, &a.alive, &left) < 0)
+		return; /* a full disk, say: the files are there the next time */
+	for (size_t i = 0; i < a.dead_files.n; i++)
+		(void)unlink(a.dead_files.v[i]);
+	if (left.builds + left.boots)
 		store_event(c->store, 0, 0, 0, "%d builds and %d boots taken back: who asked for them has gone", left.builds, left.boots);
 }

@@ -423,8 +423,7 @@ static void say_left(struct demo *d)
 	size_t n = 0;
 
 	(void)store_tasks(d->c->store, "ready,running", &t, &n);
-	say(d, "stopped; %zu step%s that waited %s kept in the demo's own queue: only the same command goes on with them, from here", n,
-	    n == 1 ? "" : "s", n == 1 ? "is" : "are");
+	say(d, "stopped; %zu step%s left in the demo's own queue; the same command, and no other, goes on from here", n, n == 1 ? "" : "s");
 	DB_LIST_RELEASE(t, n, db_task_release);
 }
 

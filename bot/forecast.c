@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/forecast.h"
 
-#define MORE_BOOTS 8            /* a candidate of the search may want on a machine with noise */
+#define MORE_BOOTS 6            /* a candidate of the search may want on a machine with noise */
 #define STEP_S 0.5              /* at most, between two steps */
 #define RISE 1.05
 

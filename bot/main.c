@@ -80,6 +80,7 @@ int main(int argc, char **argv)
 
 	setlocale(LC_CTYPE, "C.UTF-8"); /* numbers stay locale-free */
 	umask(022); /* builds are read under another uid; private are the folders around them */
+	log_inherit();
 	c.json = json_wanted(argc, argv);
 	for (; i < argc && argv[i][0] == '-'; i++) {
 		if (!strcmp(argv[i], "--help") || !strcmp(argv[i], "-h")) {

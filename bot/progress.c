@@ -6,6 +6,7 @@
 #include <sys/ioctl.h>
 
 #define LINE_EVERY (60 * USEC_PER_SEC)
+#define SOON_S 60               /* nobody asks why it is not sooner */
 #define OTHERS 3                /* running tasks that are named at once */
 
 void progress_begin(struct progress *p, const struct ctx *c _unused_, const int64_t *comparison, size_t n, bool quiet)
@@ -288,6 +289,8 @@ int progress_look(struct progress *p, struct ctx *c, struct progress_view *ret)
 	forecast_left(&w, &costs, &f);
 	now = mono_usec();
 	ret->raised = countdown_update(&p->countdown, f.seconds, p->last_look ? (now - p->last_look) / 1e6 : 0, ret->raised);
+	if (p->countdown.left.hi < SOON_S)
+		ret->raised = NULL;
 	p->last_look = now;
 	ret->steps = f.steps;
 	forecast_text(p->countdown.left, ret->left, sizeof(ret->left));

@@ -8,12 +8,21 @@ enum log_level log_max_level = LOG_INFO_;
 
 #define STATUS_LINE "KPERFBOT_STATUS_LINE"
 
+static bool status_line;
+
 void log_status_line(bool on)
 {
+	status_line = on;
 	if (on)
 		setenv(STATUS_LINE, "1", 1);
 	else
 		unsetenv(STATUS_LINE);
+}
+
+void log_inherit(void)
+{
+	status_line = getenv(STATUS_LINE) != NULL;
+	unsetenv(STATUS_LINE); /* what is measured gets the same environment each time */
 }
 
 void log_msg(enum log_level level, const char *fmt, ...)
@@ -32,7 +41,7 @@ void log_msg(enum log_level level, const char *fmt, ...)
 	if (getenv("JOURNAL_STREAM")) {
 		buf_addf(&line, "<%d>", level);
 	} else {
-		if (getenv(STATUS_LINE))
+		if (status_line)
 			buf_adds(&line, "\r\033[K");
 		strftime(stamp, sizeof(stamp), "%H:%M:%S ", localtime_r(&t, &tm));
 		buf_adds(&line, stamp);

@@ -12,6 +12,8 @@ extern enum log_level log_max_level;    /* LOG_INFO_ by default */
 void log_msg(enum log_level level, const char *fmt, ...) _printf_(2, 3);
 /* A line that changes stands on the terminal: messages take its place, also those of the children. */
 void log_status_line(bool on);
+/* At the start of a program: from who started it. */
+void log_inherit(void);
 #define log_error(...) log_msg(LOG_ERR_, __VA_ARGS__)
 #define log_warn(...) log_msg(LOG_WARN_, __VA_ARGS__)
 #define log_note(...) log_msg(LOG_NOTE_, __VA_ARGS__)
