@@ -7,7 +7,7 @@
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
 #define FORK_WORTH 0.7           /* of a boot of a commit that does not descend from good: its level is to be known, too */
-#define LEAST_SPLIT 0.1          /* of the doubt that is allowed: what splits less is not measured where side branches forked */
+#define LEAST_SPLIT 0.01         /* of the doubt that is allowed: what splits less is not measured where side branches forked */
 #define TOLD_BOOTS 20            /* times 1 + (2/snr)²: a commit with more has told what it can */
 #define BUILD_BOOTS 0.7         /* a build is written off over so much of the boots that settle a bit */
 #define WORTH_A_BUILD 0.1      /* chance to build: below, the commits around all failed, and it is taken to fail as they do */
@@ -267,6 +267,19 @@ static double candidate_posterior(const struct search *s, uint32_t node)
 	uint32_t k = s->cl.of[node];
 
 	return k == UINT32_MAX ? 0 : s->cl.post[k] * s->weight[node] / s->cl.weight[k];
+}
+
+uint32_t search_parent(const struct search *s, uint32_t node)
+{
+	const struct dag *d = s->dag;
+
+	refresh((struct search *)s);
+	if (node >= d->n || d->first[node] == d->first[node + 1])
+		return UINT32_MAX;
+	for (uint32_t e = d->first[node]; e < d->first[node + 1]; e++)
+		if (s->past.of[d->parent[e]] == s->past.of[node])
+			return d->parent[e];
+	return d->parent[d->first[node]];
 }
 
 double search_posterior(const struct search *s, uint32_t node)

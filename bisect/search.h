@@ -32,7 +32,7 @@ struct search_config {
 	const double *prior;    /* per node weight, or NULL for equal */
 };
 
-enum search_drop { SEARCH_KEEP, SEARCH_SAME_IMAGE, SEARCH_DOCS, SEARCH_OTHER_ARCH };
+enum search_drop { SEARCH_KEEP, SEARCH_SAME_IMAGE, SEARCH_DOCS, SEARCH_OTHER_ARCH, SEARCH_CLEARED };
 enum search_action { SEARCH_MEASURE, SEARCH_FOUND, SEARCH_SET, SEARCH_NOT_REPRODUCED, SEARCH_GAVE_UP };
 
 struct search_step {
@@ -64,6 +64,9 @@ int search_skip(struct search *s, uint32_t node);
 /* A boot's value (runs of one boot averaged). when: any increasing number (time), for drift. */
 int search_observe(struct search *s, uint32_t node, double value, double when);
 int search_step(struct search *s, struct search_step *ret);
+/* The parent to compare a commit with: the first one that has the same past, so that nothing but the commit (and what else
+ * it merges) lies between; without one the first. UINT32_MAX where it has none. */
+uint32_t search_parent(const struct search *s, uint32_t node);
 /* Posterior of "node is the culprit"; sums to 1 with search_posterior_none(). */
 double search_posterior(const struct search *s, uint32_t node);
 double search_posterior_none(const struct search *s);

@@ -115,7 +115,7 @@ static void make_merge_window(struct trial *t)
 
 	dag_add(&w.b, NULL, 0);
 	for (uint32_t k = 0; k < w.n_forks; k++)
-		dag_add(&w.b, NULL, 0);
+		dag_add(&w.b, &k, k > 0);
 	while (w.b.d.n < t->c->n + 1 + w.n_forks)
 		window_merge(&w);
 	dag_take(&w.b, &t->dag);

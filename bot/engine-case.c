@@ -45,6 +45,7 @@ struct field {                  /* the range with all that the database knows of
 	struct db_case *earlier; size_t n_earlier;      /* found culprits of the same comparison */
 	bool **below;                                   /* [earlier][node]: has that culprit among its ancestors */
 	double *step;                                   /* [earlier]: its relative effect */
+	struct strv cleared;                            /* named before, and contradicted by a proof */
 };
 
 static void field_release(struct field *f)
@@ -55,6 +56,7 @@ static void field_release(struct field *f)
 	DB_LIST_RELEASE(f->builds, f->n_builds, db_build_release);
 	free(f->below);
 	free(f->step);
+	strv_release(&f->cleared);
 	free(f->node);
 	tree_range_release(&f->range);
 	*f = (struct field){0};
@@ -141,6 +143,7 @@ static int field_load(struct engine *e, const struct scope *s, const struct db_c
 		field_release(&f);
 		return r;
 	}
+	proof_contradicted(c, &f.cleared);
 	f.node = xcalloc(f.range.dag.n, sizeof(*f.node));
 	qsort(f.builds, f.n_builds, sizeof(*f.builds), by_commit);
 	for (uint32_t i = 0; i < f.range.dag.n && f.n_builds; i++) {
@@ -221,13 +224,17 @@ static int feed(struct engine *e, const struct scope *s, const struct db_case *c
 	for (uint32_t i = 0; r >= 0 && i < f->range.dag.n; i++) {
 		const struct node *n = &f->node[i];
 
-		if (f->range.why[i])
+		if (i && i <= f->range.n_forks)
+			r = search_outside(search, i);
+		else if (f->range.why[i])
 			r = search_drop(search, i, reason_code(f->range.why[i]));
 		else if (i && same_image(f, i))
 			r = search_drop(search, i, SEARCH_SAME_IMAGE);
 		for (size_t j = 0; r >= 0 && j < f->n_earlier; j++)
 			if (streq(f->range.oid[i], f->earlier[j].culprit))
 				r = search_drop(search, i, SEARCH_SAME_IMAGE);
+		if (r >= 0 && strv_has(&f->cleared, f->range.oid[i]))
+			r = search_drop(search, i, SEARCH_CLEARED);
 		if (r >= 0 && n->build && streq(n->build->state, "broken"))
 			r = search_skip(search, i);
 		if (r >= 0 && n->ready)
@@ -295,8 +302,9 @@ static char *candidates_json(const struct field *f, struct search *search, const
 		json_object_object_add(x, "posterior", json_object_new_double(search_posterior(search, step->set[i])));
 		json_object_array_add(left, x);
 	}
-	for (uint32_t i = 1; i < f->range.dag.n; i++) {
-		const char *why = f->range.why[i] ? f->range.why[i] : same_image(f, i) ? "same image as its parent" :
+	for (uint32_t i = 1 + f->range.n_forks; i < f->range.dag.n; i++) {
+		const char *why = strv_has(&f->cleared, f->range.oid[i]) ? "measured again, it does not differ from its parent" :
+				  f->range.why[i] ? f->range.why[i] : same_image(f, i) ? "same image as its parent" :
 				  f->node[i].build && streq(f->node[i].build->state, "broken") ? "does not build" :
 				  f->node[i].silent;
 
@@ -308,7 +316,7 @@ static char *candidates_json(const struct field *f, struct search *search, const
 			json_object_array_add(drop, x);
 		}
 	}
-	json_object_object_add(o, "commits", json_object_new_int(f->range.dag.n - 1));
+	json_object_object_add(o, "commits", json_object_new_int(f->range.dag.n - 1 - f->range.n_forks));
 	json_object_object_add(o, "set", left);
 	json_object_object_add(o, "dropped", drop);
 	text = json_line(o);
@@ -319,15 +327,21 @@ static char *candidates_json(const struct field *f, struct search *search, const
 /* ---- the search ---- */
 
 static int found_one(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f,
-		     const struct search_step *step)
+		     const struct search *search, const struct search_step *step)
 {
+	uint32_t parent = search_parent(search, step->node);
+
 	free(c->culprit);
 	c->culprit = xstrdup(f->range.oid[step->node]);
 	c->posterior = step->posterior;
 	c->effect = step->effect;
 	c->effect_lo = step->effect_lo;
 	c->effect_hi = step->effect_hi;
-	return proof_start(e, s, c, c->culprit);
+	if (parent == UINT32_MAX) {
+		case_note(c, "the culprit begins a history of its own: it has no parent, so there is no proof");
+		return case_state(e, c, "found", "%.12s, posterior %.4f; not proven: it has no parent", c->culprit, c->posterior);
+	}
+	return proof_start(e, s, c, c->culprit, f->range.oid[parent]);
 }
 
 static int measure(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f, struct search *search,
@@ -381,6 +395,31 @@ static void say_ends(const struct field *f, const struct search_step *step, stru
 	case_note(c, b.len ? b.s : step->why);
 }
 
+static int found_set(struct engine *e, struct db_case *c, const struct search_step *step)
+{
+	_cleanup_free_ char *note = xasprintf("the culprit is one of a set: %s", step->why);
+
+	c->posterior = step->posterior;
+	case_note(c, note);
+	return case_state(e, c, "found", "one of %u commits, posterior %.4f: %s", step->set_n, step->posterior, step->why);
+}
+
+/* The ends do not differ: what was seen is gone, or came before. */
+static int found_nothing(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f,
+			 const struct search_step *step)
+{
+	_cleanup_free_ char *note = NULL;
+
+	if (f->cleared.n)
+		return proof_nobody(e, c, step->why);
+	note = c->failure ? xstrdup("the head does not fail more often than the base when run again")
+			  : xasprintf("no difference shown between the ends when measured again: what changed the metric, if anything "
+				      "did, lies outside of %.12s..%.12s", s->cmp.base, s->cmp.head);
+	case_note(c, note);
+	return c->failure ? case_state(e, c, "not-reproduced", "%s", note)
+			  : case_state(e, c, "not-reproduced", "%s; effects above %.3f%% are excluded", note, 100 * step->excluded);
+}
+
 static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	struct field f = {0};
@@ -402,25 +441,21 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 			r = measure(e, s, c, &f, search, &step);
 			break;
 		case SEARCH_FOUND:
-			r = found_one(e, s, c, &f, &step);
+			r = found_one(e, s, c, &f, search, &step);
 			break;
 		case SEARCH_SET:
-			c->posterior = step.posterior;
-			case_note(c, "the commits between cannot be built or booted, as far as they were tried: the culprit is one of a set");
-			r = case_state(e, c, "found", "one of %u commits, posterior %.4f", step.set_n, step.posterior);
+			r = found_set(e, c, &step);
 			break;
 		case SEARCH_NOT_REPRODUCED:
-			case_note(c, c->failure ? "the head does not fail more often than the base when run again" :
-				  "no difference shown between the ends when measured again");
-			if (c->failure)
-				r = case_state(e, c, "not-reproduced", "%s", c->note);
-			else
-				r = case_state(e, c, "not-reproduced", "effects above %.3f%% are excluded", 100 * step.excluded);
+			r = found_nothing(e, s, c, &f, &step);
 			break;
 		case SEARCH_GAVE_UP:
 			say_ends(&f, &step, c);
-			r = case_state(e, c, "not-reproduced", "gave up after %" PRId64 " boots: %s", c->boots,
-				      c->note ? c->note : "");
+			if (f.cleared.n)
+				r = proof_nobody(e, c, step.why);
+			else
+				r = case_state(e, c, "not-reproduced", "gave up after %" PRId64 " boots: %s", c->boots,
+					      c->note ? c->note : "");
 			break;
 		}
 	search_free(search);

@@ -6,6 +6,7 @@
 #include <json-c/json.h>
 
 #define MAX_PARTS 4             /* culprits searched in one comparison */
+#define MAX_CONTRADICTED 4      /* proofs that may contradict a search */
 
 /* Where the runs stand now: later ones are fresh. */
 static int64_t newest_run(struct engine *e)
@@ -16,24 +17,52 @@ static int64_t newest_run(struct engine *e)
 	return id;
 }
 
-int proof_start(struct engine *e, const struct scope *s, struct db_case *c, const char *culprit)
+/* A member of the proof's JSON, with a reference of its own; NULL where there is none. */
+static struct json_object *proof_member(const struct db_case *c, const char *key)
+{
+	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v = NULL;
+
+	if (json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v))
+		json_object_get(v);
+	json_object_put(o);
+	return v;
+}
+
+void proof_contradicted(const struct db_case *c, struct strv *ret)
+{
+	struct json_object *list = proof_member(c, "contradicted");
+	size_t n = json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;
+
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *commit = json_object_object_get(json_object_array_get_idx(list, i), "commit");
+
+		if (commit)
+			strv_add(ret, json_object_get_string(commit));
+	}
+	json_object_put(list);
+}
+
+int proof_start(struct engine *e, const struct scope *s, struct db_case *c, const char *culprit, const char *parent)
 {
 	struct commit_info info = {0};
-	struct json_object *o = json_object_new_object();
+	struct json_object *o = json_object_new_object(), *before = proof_member(c, "contradicted");
 	double tries = proof_number(c, "tries");
 	int r = tree_commit(s->git_dir, culprit, &info);
 
 	if (r >= 0 && !info.n_parents)
-		r = err_set(-EINVAL, "commit %.12s has no parent to prove it against", culprit);
+		r = err_set(-ENOTRECOVERABLE, "commit %.12s begins a history: it has no parent to prove it against", culprit);
 	if (r >= 0) {
-		json_object_object_add(o, "parent", json_text(info.parents[0]));
+		json_object_object_add(o, "parent", json_text(parent ? parent : info.parents[0]));
 		json_object_object_add(o, "after_run", json_object_new_int64(newest_run(e)));
 		json_object_object_add(o, "tries", json_object_new_int(isfinite(tries) ? tries + 1 : 1));
+		if (before)
+			json_object_object_add(o, "contradicted", json_object_get(before));
 		free(c->proof);
 		c->proof = json_line(o);
 		r = case_state(e, c, "proving", "%.12s (\"%s\"), posterior %.4f after %" PRId64 " boots and %" PRId64 " builds",
 			      culprit, info.subject, c->posterior, c->boots, c->builds);
 	}
+	json_object_put(before);
 	json_object_put(o);
 	commit_info_release(&info);
 	return r;
@@ -81,16 +110,56 @@ static int look_for_more(struct engine *e, const struct scope *s, const struct d
 	return r == -EEXIST ? 0 : MIN(r, 0);
 }
 
-static int proof_failed(struct engine *e, struct db_case *c, const struct verdict_result *v)
+/* Keeps what the proof measured; the search leaves that commit out from now on. */
+static void contradict(struct db_case *c, const char *parent, double effect)
 {
-	if (proof_number(c, "tries") < 3) {
-		free(c->culprit);
-		c->culprit = NULL;
-		return case_state(e, c, "bisecting", "the proof contradicts the search (%+.3f%% against the parent): searching on",
-				 100 * v->effect);
+	struct json_object *o = json_object_new_object(), *list = proof_member(c, "contradicted");
+	struct json_object *one = json_object_new_object();
+
+	if (!json_object_is_type(list, json_type_array)) {
+		json_object_put(list);
+		list = json_object_new_array();
 	}
-	case_note(c, "the proof contradicts the search");
-	return case_state(e, c, "not-reproduced", "no proof after three tries (%+.3f%% against the parent)", 100 * v->effect);
+	json_object_object_add(one, "commit", json_text(c->culprit));
+	json_object_object_add(one, "parent", json_text(parent));
+	json_object_object_add(one, "effect", isfinite(effect) ? json_object_new_double(effect) : NULL);
+	json_object_array_add(list, one);
+	json_object_object_add(o, "contradicted", list);
+	free(c->proof);
+	c->proof = json_line(o);
+	free(c->culprit);
+	c->culprit = NULL;
+	c->posterior = NAN;
+	json_object_put(o);
+}
+
+int proof_nobody(struct engine *e, struct db_case *c, const char *why)
+{
+	_cleanup_strv_ struct strv list = {0};
+	_cleanup_buf_ struct buf b = {0};
+
+	proof_contradicted(c, &list);
+	for (size_t i = 0; i < list.n; i++)
+		buf_addf(&b, "%s%.12s", i ? ", " : "", list.v[i]);
+	buf_addf(&b, "%s named by the search, but measured again shows no such change against %s", list.n > 1 ? " were" : " was",
+		 list.n > 1 ? "their parents" : "its parent");
+	if (why)
+		buf_addf(&b, "; without %s: %s", list.n > 1 ? "them" : "it", why);
+	case_note(c, buf_str(&b));
+	return case_state(e, c, "not-reproduced", "%s", c->note);
+}
+
+static int proof_failed(struct engine *e, struct db_case *c, const char *parent, const struct verdict_result *v)
+{
+	_cleanup_strv_ struct strv list = {0};
+	_cleanup_free_ char *named = xstrdup(c->culprit);
+
+	contradict(c, parent, v->effect);
+	proof_contradicted(c, &list);
+	if (list.n >= MAX_CONTRADICTED)
+		return proof_nobody(e, c, NULL);
+	return case_state(e, c, "bisecting", "the proof contradicts the search: %.12s is %+.3f%% against its parent %.12s; searching "
+			 "on without it", named, 100 * v->effect, parent);
 }
 
 /* Was it the machine that changed? 1: yes, or not known yet; the proof goes on or begins afresh. */
@@ -110,7 +179,7 @@ static int proof_disturbed(struct engine *e, const struct scope *s, struct db_ca
 	r = engine_flag_machine(e, s, k.text + 2);
 	store_event(e->store, c->id, c->comparison, 0, "proof: machine '%s' was not steady%s", s->machine.name, k.text);
 	if (r >= 0 && proof_number(c, "tries") < 3)
-		r = proof_start(e, s, c, c->culprit);
+		r = proof_start(e, s, c, c->culprit, parent);
 	else if (r >= 0) {
 		case_note(c, "no proof: the machine changed while the culprit and its parent were measured");
 		r = case_state(e, c, "not-reproduced", "the machine was not steady in three tries of the proof%s", k.text);
@@ -137,7 +206,7 @@ static int prove_failure(struct engine *e, const struct scope *s, struct db_case
 		return r < 0 ? r : store_case_put(e->store, c, NULL);
 	}
 	if (f.v.verdict != VERDICT_DIFFERENT)
-		return proof_failed(e, c, &v);
+		return proof_failed(e, c, parent, &v);
 	{
 		char *text = proof_json(c, parent, &(struct boots){.n = f.n_a}, &(struct boots){.n = f.n_b}, &v);
 
@@ -180,7 +249,7 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 			r = case_state(e, c, "proving", "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
 				      100 * v.effect, a.n, b.n);
 	} else if (r >= 0) {
-		r = proof_failed(e, c, &v);
+		r = proof_failed(e, c, parent, &v);
 	}
 	boots_release(&a);
 	boots_release(&b);
@@ -404,7 +473,7 @@ int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 	if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, "parent", &p) ||
 	    !json_object_object_get_ex(o, "after_run", &t)) {
 		json_object_put(o);
-		return proof_start(e, s, c, c->culprit);
+		return proof_start(e, s, c, c->culprit, NULL);
 	}
 	if (isfinite(proof_number(c, "effect"))) {
 		_cleanup_free_ char *aligned = proof_text(c, "aligned");

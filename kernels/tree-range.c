@@ -5,6 +5,8 @@
 #define PARENTS_MAX 512         /* Linux has one with 66 */
 #define JUDGE_S 60              /* for all commits together */
 #define NEAR 30000              /* commits behind base that are looked through, whatever their dates */
+#define FORKS_RELATED 64        /* fork points among which ancestors are looked for, ... */
+#define FORKS_WALK 20000        /* ... through so many commits of base's past */
 
 void tree_range_release(struct tree_range *r)
 {
@@ -161,7 +163,8 @@ static void oid_map_release(struct oid_map *m)
 	free(m->node);
 }
 
-struct walk { git_repository *repo; git_oid *id; size_t n, cap; bool kernel; usec_t judge_until; struct oid_map map;
+/* id: of nodes 1 .. n, the fork points first */
+struct walk { git_repository *repo; git_oid *id; size_t n, cap, n_forks; bool kernel; usec_t judge_until; struct oid_map map;
 	      struct dag_builder b; struct strv ends; };
 
 static void walk_release(struct walk *w)
@@ -300,19 +303,193 @@ static int collect_shallow(struct walk *w, const char *git_dir, const char *base
 	return r;
 }
 
+/* ---- fork points: parents of commits of the range that lie in base's past ---- */
+
+static int cmp_oid(const void *a, const void *b) { return git_oid_cmp(a, b); }
+
+static int lookup(struct walk *w, const git_oid *id, git_commit **ret)
+{
+	int r = git_commit_lookup(ret, w->repo, id);
+
+	if (r < 0)
+		return repo_err(r, "cannot read commit '%s'", git_oid_tostr_s(id));
+	if (git_commit_parentcount(*ret) > PARENTS_MAX)
+		return err_set(-EFBIG, "commit %s has %u parents", git_oid_tostr_s(id), git_commit_parentcount(*ret));
+	return 0;
+}
+
+struct forks { git_oid *id; size_t n, cap; };
+static void forks_release(struct forks *f) { free(f->id); }
+
+static int forks_find(struct walk *w, const git_oid *base, struct forks *f)
+{
+	size_t n = 0;
+
+	for (size_t i = 0; i < w->n; i++) {
+		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+		int r = lookup(w, &w->id[i], &c);
+
+		bool end = r == 0 && shallow_has(&w->ends, git_oid_tostr_s(&w->id[i]));
+
+		for (unsigned k = 0; r == 0 && !end && k < git_commit_parentcount(c); k++) {
+			const git_oid *id = git_commit_parent_id(c, k);
+
+			if (git_oid_equal(id, base) || w->map.node[oid_slot(&w->map, id)])
+				continue;
+			GROW(f->id, f->n, f->cap);
+			f->id[f->n++] = *id;
+		}
+		if (r < 0)
+			return r;
+	}
+	if (f->n)
+		qsort(f->id, f->n, sizeof(*f->id), cmp_oid);
+	for (size_t i = 0; i < f->n; i++)
+		if (!i || !git_oid_equal(&f->id[i], &f->id[i - 1]))
+			f->id[n++] = f->id[i];
+	f->n = n;
+	return 0;
+}
+
+/* Commits of the past by number, the fork points first; which fork points descend from each. */
+struct past { struct oid_map map; uint64_t *from; uint32_t n; struct { uint32_t child, parent; } *edge; size_t n_edges, cap; };
+
+static void past_release(struct past *p)
+{
+	oid_map_release(&p->map);
+	free(p->from);
+	free(p->edge);
+}
+
+/* Its number, from 1; 0: no room. */
+static uint32_t past_number(struct past *p, const git_oid *id)
+{
+	size_t slot = oid_slot(&p->map, id);
+
+	if (!p->map.node[slot] && p->n < p->map.mask / 2) {
+		p->map.key[slot] = *id;
+		p->map.node[slot] = ++p->n;
+	}
+	return p->map.node[slot];
+}
+
+/* Walks back by date until every fork point has been met. */
+static int past_walk(struct walk *w, const struct forks *f, struct past *p)
+{
+	_cleanup_(cleanup_walk) git_revwalk *walk = NULL;
+	size_t left = f->n;
+	git_oid id;
+	int r = git_revwalk_new(&walk, w->repo);
+
+	if (r == 0)
+		r = git_revwalk_sorting(walk, GIT_SORT_TIME);
+	for (size_t i = 0; r == 0 && i < f->n; i++) {
+		p->from[past_number(p, &f->id[i])] = UINT64_C(1) << i;
+		r = git_revwalk_push(walk, &f->id[i]);
+	}
+	for (size_t met = 0; r == 0 && left && met < FORKS_WALK && (r = git_revwalk_next(&id, walk)) == 0; met++) {
+		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
+		uint32_t child = past_number(p, &id);
+
+		left -= child && child <= f->n;
+		r = lookup(w, &id, &c);
+		for (unsigned k = 0; r == 0 && k < git_commit_parentcount(c); k++) {
+			uint32_t parent = past_number(p, git_commit_parent_id(c, k));
+
+			if (!child || !parent)
+				continue;
+			GROW(p->edge, p->n_edges, p->cap);
+			p->edge[p->n_edges].child = child;
+			p->edge[p->n_edges++].parent = parent;
+		}
+	}
+	return r;
+}
+
+/* Dates may lie, so one pass in their order may not be enough. */
+static void past_descend(struct past *p)
+{
+	bool more = true;
+
+	for (int pass = 0; more && pass < 64; pass++) {
+		more = false;
+		for (size_t i = 0; i < p->n_edges; i++) {
+			uint64_t both = p->from[p->edge[i].parent] | p->from[p->edge[i].child];
+
+			more |= both != p->from[p->edge[i].parent];
+			p->from[p->edge[i].parent] = both;
+		}
+	}
+}
+
+/* from[i + 1]: the fork points that descend from number i, itself among them, as far as the walk went. */
+static int forks_relate(struct walk *w, const struct forks *f, uint64_t *ret_from)
+{
+	_cleanup_(past_release) struct past p = {0};
+	size_t size = 1;
+	int r;
+
+	while (size < 4 * FORKS_WALK)
+		size *= 2;
+	p.map = (struct oid_map){xcalloc(size, sizeof(*p.map.key)), xcalloc(size, sizeof(*p.map.node)), size - 1};
+	p.from = xcalloc(size, sizeof(*p.from));
+	r = past_walk(w, f, &p);
+	past_descend(&p);
+	memcpy(ret_from, p.from, (f->n + 1) * sizeof(*ret_from));
+	return r;
+}
+
+struct by_age { git_oid id; size_t k; int descend; };
+
+static int cmp_age(const void *a, const void *b)
+{
+	const struct by_age *x = a, *y = b;
+
+	return x->descend != y->descend ? y->descend - x->descend : git_oid_cmp(&x->id, &y->id);
+}
+
+/* The fork points become nodes 1 .., each with those among them that were found to be its ancestors as parents. What is not
+ * found (too many, too far, a broken past) is only taken to be unrelated. */
+static int forks_add(struct walk *w, const struct forks *f)
+{
+	_cleanup_free_ uint64_t *from = xcalloc(f->n + 1, sizeof(*from));
+	_cleanup_free_ uint32_t *parent = xcalloc(f->n + 1, sizeof(*parent));
+	_cleanup_free_ struct by_age *age = xcalloc(f->n + 1, sizeof(*age));
+	int r = 0;
+
+	if (f->n > 1 && f->n <= FORKS_RELATED)
+		(void)forks_relate(w, f, from);
+	for (size_t i = 0; i < f->n; i++)
+		age[i] = (struct by_age){f->id[i], i, __builtin_popcountll(from[i + 1])};
+	qsort(age, f->n, sizeof(*age), cmp_age); /* an ancestor has more descendants */
+	w->id = xrealloc_array(w->id, w->n + f->n + 1, sizeof(*w->id));
+	w->cap = w->n + f->n + 1;
+	memmove(w->id + f->n, w->id, w->n * sizeof(*w->id));
+	for (size_t i = 0; r == 0 && i < f->n; i++) {
+		size_t parents = 0;
+
+		for (size_t j = 0; j < i && f->n <= FORKS_RELATED; j++)
+			if (from[age[j].k + 1] >> age[i].k & 1)
+				parent[parents++] = (uint32_t)j + 1;
+		w->id[i] = age[i].id;
+		r = dag_add(&w->b, parent, parents);
+	}
+	w->n += f->n;
+	w->n_forks = f->n;
+	return r;
+}
+
 static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 {
 	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 	_cleanup_free_ uint32_t *parent = NULL;
 	size_t n = 0;
-	int r = git_commit_lookup(&c, w->repo, id);
+	int r = lookup(w, id, &c);
 
 	if (r < 0)
-		return repo_err(r, "cannot read commit '%s'", git_oid_tostr_s(id));
+		return r;
 	if (shallow_has(&w->ends, git_oid_tostr_s(id))) /* its parents are nowhere: neither in the range nor in base */
 		return dag_add(&w->b, NULL, 0);
-	if (git_commit_parentcount(c) > PARENTS_MAX)
-		return err_set(-EFBIG, "commit %s has %u parents", git_oid_tostr_s(id), git_commit_parentcount(c));
 	parent = xcalloc(git_commit_parentcount(c), sizeof(*parent));
 	for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
 		uint32_t node = w->map.node[oid_slot(&w->map, git_commit_parent_id(c, i))];
@@ -332,6 +509,7 @@ int tree_range(const char *git_dir, const char *base, const char *head, size_t m
 {
 	_cleanup_(walk_release) struct walk w = {0};
 	_cleanup_(cleanup_gcommit) git_commit *cb = NULL, *ch = NULL;
+	_cleanup_(forks_release) struct forks forks = {0};
 	struct tree_range out = {0};
 	int r = repo_open(git_dir, &w.repo);
 
@@ -345,13 +523,23 @@ int tree_range(const char *git_dir, const char *base, const char *head, size_t m
 	w.kernel = looks_like_kernel(ch);
 	w.judge_until = mono_usec() + JUDGE_S * USEC_PER_SEC;
 	oid_map_make(&w.map, w.id, w.n);
+	r = dag_add(&w.b, NULL, 0);
+	if (r >= 0)
+		r = forks_find(&w, git_commit_id(cb), &forks);
+	if (r >= 0)
+		r = forks_add(&w, &forks);
+	if (r < 0)
+		return r;
+	oid_map_release(&w.map);
+	oid_map_make(&w.map, w.id, w.n);
+	out.n_forks = (uint32_t)w.n_forks;
 	out.oid = xcalloc(w.n + 1, sizeof(*out.oid));
 	out.why = xcalloc(w.n + 1, sizeof(*out.why));
 	out.oid[0] = xstrdup(git_oid_tostr_s(git_commit_id(cb)));
-	r = dag_add(&w.b, NULL, 0);
 	for (size_t i = 0; r == 0 && i < w.n; i++) {
 		out.oid[i + 1] = xstrdup(git_oid_tostr_s(&w.id[i]));
-		r = add_node(&w, &w.id[i], &out.why[i + 1]);
+		if (i >= w.n_forks)
+			r = add_node(&w, &w.id[i], &out.why[i + 1]);
 	}
 	dag_take(&w.b, &out.dag);
 	if (r < 0) {

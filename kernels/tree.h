@@ -79,11 +79,12 @@ int tree_file_at(const char *git_dir, const char *oid, const char *path, struct 
 int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n, size_t max, int64_t *ret_pos);
 
 /* What is between base (excluded, known good) and head (included): all commits reachable from head and not from base,
- * parents before children, node 0 = base itself standing for everything before. Parents outside the range map to 0.
+ * parents before children, node 0 = base itself. Nodes 1 to n_forks are no part of the range, but the commits of base's
+ * past at which branches of the range fork; their parents are those among them that are known to be their ancestors.
  * oid[i] belongs to node i. why[i]: NULL, or why commit i cannot matter ("documentation only", "other architecture"),
  * decided from its paths; merges never get one, nor do the commits that are left after a minute. At most max commits
  * (-E2BIG). */
-struct tree_range { struct dag dag; char **oid; char **why; };
+struct tree_range { struct dag dag; char **oid; char **why; uint32_t n_forks; };
 void tree_range_release(struct tree_range *r);
 int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret);
 

@@ -169,7 +169,7 @@ static void load_commits(const char *git_dir, struct facts *f)
 		(void)tree_commit(git_dir, f->bad, &f->bad_info);
 	(void)tree_commit(git_dir, f->good, &f->good_info);
 	if (!f->commits && tree_range(git_dir, f->cmp.base, f->cmp.head, MAX_COMMITS, &range) == 0) {
-		f->commits = range.dag.n ? range.dag.n - 1 : 0;
+		f->commits = range.dag.n ? range.dag.n - 1 - range.n_forks : 0;
 		tree_range_release(&range);
 	}
 }
@@ -190,7 +190,7 @@ static void load_series(struct store *s, const char *git_dir, struct facts *f)
 		return;
 	}
 	f->series = p;
-	f->patch = range.dag.n - 1;
+	f->patch = range.dag.n - 1 - range.n_forks;
 	f->good_in_series = !streq(p.base, f->good) && tree_is_ancestor(git_dir, p.base, f->good) == 1;
 	tree_range_release(&range);
 	commits = xasprintf("%s..%s", p.base, f->bad);

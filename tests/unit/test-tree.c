@@ -255,8 +255,8 @@ static void test_dag(void)
 {
 	_cleanup_free_ char *base = sh("git checkout -q -b dag main; git rev-parse HEAD"),
 			    *a = sh("echo a >a; git add a; git commit -qm a; git rev-parse HEAD"),
-			    *b = sh("git checkout -q -b b %s; echo b >b; git add b; git commit -qm b; git rev-parse HEAD", base),
-			    *c = sh("git checkout -q -b c %s; echo c >c; git add c; git commit -qm c; git rev-parse HEAD", base),
+			    *b = sh("git checkout -q -b b %s^0; echo b >b; git add b; git commit -qm b; git rev-parse HEAD", base),
+			    *c = sh("git checkout -q -b c %s^0; echo c >c; git add c; git commit -qm c; git rev-parse HEAD", base),
 			    *octo = sh("git checkout -q dag; git merge -q -m octopus b c >/dev/null; git rev-parse HEAD"),
 			    *empty = sh("git commit -q --allow-empty -m empty; git rev-parse HEAD"),
 			    *dir = xasprintf("%s/.git", work);
@@ -275,8 +275,12 @@ static void test_dag(void)
 
 	is_int(tree_range(dir, a, octo, 100, &r), 0, "range from inside");
 	m = node_of(&r, octo);
-	is_int(r.dag.n, 4, "b and c lie outside of a's history");
-	is_int(r.dag.parent[r.dag.first[node_of(&r, b)]], 0, "parents outside map to the base");
+	is_int(r.dag.n, 5, "b and c lie outside of a's history, where they fork is a node");
+	is_int(r.n_forks, 1, "one fork point");
+	is_str(r.oid[1], base, "is node 1");
+	ok(r.dag.first[1] == r.dag.first[2] && !r.why[1], "it has no parents");
+	is_int(r.dag.parent[r.dag.first[node_of(&r, b)]], 1, "it is the parent of what forks there");
+	is_int(r.dag.parent[r.dag.first[node_of(&r, octo)]], 0, "the base that of what follows it");
 	tree_range_release(&r);
 	is_int(tree_range(dir, base, empty, 3, &r), -E2BIG, "no more than was asked for");
 	is_int(tree_range(dir, base, base, 3, &r), 0, "an empty range");
@@ -426,6 +430,43 @@ static void test_holes(void)
 	free(shallow_url);
 }
 
+/* Fork points at several places of the base's past, one of them on a branch of its own; and a history with no other root. */
+static void test_forks(void)
+{
+	_cleanup_free_ char *old = sh("git checkout -q -b forks main; git commit -q --allow-empty -m old; git rev-parse HEAD"),
+			    *beside = sh("git checkout -q -b beside; git commit -q --allow-empty -m beside; git rev-parse HEAD"),
+			    *later = sh("git checkout -q forks; git commit -q --allow-empty -m later; git rev-parse HEAD"),
+			    *base = sh("git merge -q -m joined beside; git rev-parse HEAD"),
+			    *one = sh("git checkout -q -b one %s; git commit -q --allow-empty -m one; git rev-parse HEAD", old),
+			    *two = sh("git checkout -q -b two %s; git commit -q --allow-empty -m two; git rev-parse HEAD", beside),
+			    *three = sh("git checkout -q -b three %s; git commit -q --allow-empty -m three; git rev-parse HEAD",
+					later),
+			    *root = sh("git checkout -q --orphan alone; git commit -q --allow-empty -m root; git rev-parse HEAD"),
+			    *head = sh("git checkout -q forks; git merge -q -m all one two three >/dev/null; "
+				       "git merge -q --allow-unrelated-histories -m alone alone; git rev-parse HEAD"),
+			    *dir = xasprintf("%s/.git", work);
+	struct tree_range r = {0};
+	uint32_t x;
+
+	is_int(tree_range(dir, base, head, 100, &r), 0, "range with three fork points and a second root");
+	is_int(r.n_forks, 3, "three");
+	is_int(r.dag.n, 1 + 3 + 6, "before four commits and two merges");
+	is_str(r.oid[1], old, "the oldest comes first");
+	ok(r.dag.first[2] == r.dag.first[1], "without a parent");
+	for (uint32_t k = 2; k <= 3; k++)
+		ok(r.dag.first[k + 1] - r.dag.first[k] == 1 && r.dag.parent[r.dag.first[k]] == 1, "which the next one descends from");
+	ok(node_of(&r, beside) <= 3 && node_of(&r, later) <= 3, "these are beside and later");
+	is_int(r.dag.parent[r.dag.first[node_of(&r, one)]], 1, "one forks at the first");
+	is_int(r.dag.parent[r.dag.first[node_of(&r, two)]], node_of(&r, beside), "two on the branch beside it");
+	is_int(r.dag.parent[r.dag.first[node_of(&r, three)]], node_of(&r, later), "three later");
+	x = node_of(&r, root);
+	ok(x > 3 && x < r.dag.n && r.dag.first[x + 1] == r.dag.first[x], "the second root has no parent");
+	tree_range_release(&r);
+	is_int(tree_range(dir, base, head, 6, &r), 0, "fork points do not count for the limit");
+	tree_range_release(&r);
+	free(sh("git checkout -q main"));
+}
+
 static void test_paths(void)
 {
 	static const struct { const char *path, *why; } cases[] = {
@@ -563,6 +604,7 @@ int main(void)
 	test_dag();
 	test_shallow();
 	test_holes();
+	test_forks();
 	test_paths();
 	test_files();
 	test_long();
