@@ -512,6 +512,33 @@ static void two_steps(void)
 	dag_release(&d);
 }
 
+/* A step that is undone before the head: what was measured of it between does not make the ends differ. */
+static void undone(void)
+{
+	struct dag d;
+	double level[33];
+	struct play p = {.dag = &d, .level = level, .sd = 1};
+	int right = 0;
+
+	dag_line(33, &d);
+	for (int x = 0; x < 33; x++)
+		level[x] = x >= 12 && x < 24 ? 102 : 100;
+	for (int i = 0; i < 20; i++) {
+		struct search_step st;
+		struct search *s;
+
+		rng_seed(&p.rng, 70 + (uint64_t)i);
+		search_new(&sane, &d, &s);
+		for (uint32_t k = 0; k < 12; k++)
+			search_observe(s, 12 + k % 4 * 3, 102 + rng_normal(&p.rng), k);
+		st = play(s, &p, NULL);
+		right += st.action == SEARCH_NOT_REPRODUCED;
+		search_free(s);
+	}
+	ok(right >= 17, "a step that is undone: nobody is named in %d of 20", right);
+	dag_release(&d);
+}
+
 /*
  * good 0 --- 10 .. 15 --- M 16 --- 17 .. 24 head           1: fork point, before good's fix
  *        1 --- 2 .. 9 ---'                                  (with_root: 2 has no parent)
@@ -945,6 +972,7 @@ int main(void)
 	blocks();
 	blocks_with_merges();
 	two_steps();
+	undone();
 	forks();
 	many_forks();
 	degenerate();
