@@ -34,7 +34,13 @@ void troubles_sweep(struct engine *e);
  * a new one or one that told it before, *ret_text says so. */
 int failure_of_head(struct engine *e, const struct scope *s, char **ret_text);
 /* Boots of two commits after that run: does b fail in this way more often than a? */
-struct failure_sides { struct failure_result v; size_t n_a, n_b; double rate_a, rate_b; char *text; };
+struct failure_sides {
+	struct failure_result v;
+	size_t n_a, n_b;
+	double rate_a, rate_b;
+	bool hidden;            /* one of them fails in another way, so it cannot be told: the verdict is SAME */
+	char *text;
+};
 void failure_sides_release(struct failure_sides *f);
 int failure_compare(struct engine *e, const struct scope *s, const char *failure, const char *a, const char *b,
 		    int64_t after_run, double alpha, struct failure_sides *ret);

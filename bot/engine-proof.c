@@ -8,15 +8,6 @@
 #define MAX_PARTS 4             /* culprits searched in one comparison */
 #define MAX_CONTRADICTED 4      /* proofs that may contradict a search */
 
-/* Where the runs stand now: later ones are fresh. */
-static int64_t newest_run(struct engine *e)
-{
-	int64_t id = 0;
-
-	(void)store_last_run(e->store, &id);
-	return id;
-}
-
 /* A member of the proof's JSON, with a reference of its own; NULL where there is none. */
 static struct json_object *proof_member(const struct db_case *c, const char *key)
 {
@@ -47,13 +38,16 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 	struct commit_info info = {0};
 	struct json_object *o = json_object_new_object(), *before = proof_member(c, "contradicted");
 	double tries = proof_number(c, "tries");
-	int r = tree_commit(s->git_dir, culprit, &info);
+	int64_t last = 0;       /* later runs are fresh */
+	int r = store_last_run(e->store, &last);
 
+	if (r >= 0)
+		r = tree_commit(s->git_dir, culprit, &info);
 	if (r >= 0 && !info.n_parents)
 		r = err_set(-ENOTRECOVERABLE, "commit %.12s begins a history: it has no parent to prove it against", culprit);
 	if (r >= 0) {
 		json_object_object_add(o, "parent", json_text(parent ? parent : info.parents[0]));
-		json_object_object_add(o, "after_run", json_object_new_int64(newest_run(e)));
+		json_object_object_add(o, "after_run", json_object_new_int64(last));
 		json_object_object_add(o, "tries", json_object_new_int(isfinite(tries) ? tries + 1 : 1));
 		if (before)
 			json_object_object_add(o, "contradicted", json_object_get(before));
@@ -205,6 +199,10 @@ static int prove_failure(struct engine *e, const struct scope *s, struct db_case
 		c->boots += MAX(r, 0);
 		return r < 0 ? r : store_case_put(e->store, c, NULL);
 	}
+	if (f.hidden) {
+		case_note(c, "the culprit or its parent fails in another way, too, so there is no proof");
+		return case_state(e, c, "found", "not proven: %s", f.text);
+	}
 	if (f.v.verdict != VERDICT_DIFFERENT)
 		return proof_failed(e, c, parent, &v);
 	{
@@ -292,6 +290,17 @@ static void proof_set(struct db_case *c, const char *key, struct json_object *va
 	json_object_put(o);
 }
 
+/* Where the runs stand now: later ones are fresh. */
+static int proof_mark(struct engine *e, struct db_case *c, const char *key)
+{
+	int64_t last = 0;
+	int r = store_last_run(e->store, &last);
+
+	if (r >= 0)
+		proof_set(c, key, json_object_new_int64(last));
+	return r;
+}
+
 static char *proof_text(const struct db_case *c, const char *key)
 {
 	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v;
@@ -372,8 +381,9 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 		if (r < 0)
 			return conclude(e, s, c, err_msg());
 		proof_set(c, "revert_commit", json_text(made));
-		proof_set(c, "revert_after", json_object_new_int64(newest_run(e)));
-		return case_state(e, c, "proving", "undoing %.12s on top of %.12s as %.12s", c->culprit, s->cmp.head, made);
+		r = proof_mark(e, c, "revert_after");
+		return r < 0 ? r : case_state(e, c, "proving", "undoing %.12s on top of %.12s as %.12s", c->culprit,
+					      s->cmp.head, made);
 	}
 	r = need_build(e, s, c, revert);
 	if (r == -ENOEXEC)
@@ -437,8 +447,9 @@ static int prove_aligned(struct engine *e, const struct scope *s, struct db_case
 
 	a.cmp.kconfig = kconfig;
 	if (!isfinite(after)) {
-		proof_set(c, "aligned_after", json_object_new_int64(newest_run(e)));
-		return case_state(e, c, "proving", "building %.12s and its parent with aligned functions", c->culprit);
+		r = proof_mark(e, c, "aligned_after");
+		return r < 0 ? r : case_state(e, c, "proving", "building %.12s and its parent with aligned functions",
+					      c->culprit);
 	}
 	r = need_build(e, &a, c, parent);
 	if (r > 0)

@@ -19,7 +19,7 @@
 
 #define N_LINE 8                /* commits of the branch "line", the first on top of oid[0] */
 
-static char dir[] = "/tmp/kperfbot-engine-XXXXXX", *oid[2], *older, *line[N_LINE], *beside;
+static char dir[] = "/tmp/kperfbot-engine-XXXXXX", *oid[2], *older, *line[N_LINE], *beside, *hidden[3];
 
 /* What a run of a side gives. */
 struct side {
@@ -91,6 +91,15 @@ static char *commit(const char *text)
 	return xstrndup(buf_str(&out), strcspn(buf_str(&out), "\n"));
 }
 
+static char *parent_of(const char *commit)
+{
+	_cleanup_free_ char *rev = xasprintf("%s^", commit);
+	_cleanup_buf_ struct buf out = {0};
+
+	git(ARGV("rev-parse", rev), &out);
+	return xstrndup(buf_str(&out), strcspn(buf_str(&out), "\n"));
+}
+
 static void make_tree(void)
 {
 	write_file("up/README", "x\n");
@@ -106,6 +115,11 @@ static void make_tree(void)
 	}
 	git(ARGV("checkout", "-q", "-b", "beside", line[0]), NULL);
 	beside = commit("int beside(void)\n{\n\treturn 1;\n}\n");
+	git(ARGV("checkout", "-q", "-b", "hidden", line[0]), NULL);
+	hidden[0] = commit("int hidden(void)\n{\n\treturn 0;\n}\n");
+	git(ARGV("commit", "-q", "--allow-empty", "-m", "changes no file"), NULL);
+	hidden[2] = commit("int hidden(void)\n{\n\treturn 2;\n}\n");
+	hidden[1] = parent_of(hidden[2]);
 	git(ARGV("clone", "-q", "--bare", ".", "../state/trees/net.git"), NULL);
 	write_file("k/System.map", "ffffffff81000100 T xdp_do_redirect\nffffffff81000200 T bpf_prog_run_xdp\n");
 	configure("[drop]");
@@ -648,6 +662,22 @@ static void test_failure_hidden(void)
 	db_case_release(&c);
 }
 
+/* The culprit's parent fails in another way: asking it again and again would tell nothing. */
+static void test_failure_not_proven(void)
+{
+	HEADS({.commit = hidden[1], PANIC}, {.commit = hidden[2], .verdict = "failed", .cause = "exit status 1"});
+	struct db_case c;
+
+	head(&w, line[0]);
+	head(&w, hidden[2]);
+	one_case(&w, &c);
+	is_str(c.state, "found", "%s", c.note);
+	is_str(c.culprit, hidden[2], "the first that fails");
+	ok(c.note && strstr(c.note, "no proof"), "without a proof");
+	ok(c.boots < 40, "%ld boots", (long)c.boots);
+	db_case_release(&c);
+}
+
 static void test_failure_of_both(void)
 {
 	HEADS(FAILS(0), FAILS(1), {.commit = line[3], .verdict = "infra", .cause = "no network"});
@@ -904,6 +934,7 @@ int main(void)
 	test_failure_found();
 	test_failure_flaky();
 	test_failure_hidden();
+	test_failure_not_proven();
 	test_failure_of_both();
 	test_no_boot();
 	test_other_image();
@@ -916,5 +947,7 @@ int main(void)
 	for (int i = 0; i < N_LINE; i++)
 		free(line[i]);
 	free(beside);
+	for (int i = 0; i < 3; i++)
+		free(hidden[i]);
 	return tap_done();
 }
