@@ -174,8 +174,10 @@ static int ask_head(struct round *o, const struct db_job *dj)
 {
 	struct question q = {.job = xstrdup(dj->id)};
 	int64_t id;
-	int r = measured_head(o, dj->id, &q.from);
+	int r = store_job_put(o->e->store, dj); /* also where nothing can be asked: the branch goes on with it */
 
+	if (r >= 0)
+		r = measured_head(o, dj->id, &q.from);
 	if (r >= 0)
 		r = find_base(o, q.from);
 	if (r >= 0 && o->base && !streq(o->base, o->b->head)) {

@@ -576,6 +576,20 @@ static void test_no_answer_yet(void)
 	configure("[drop]");
 }
 
+/* The same at the first comparison there would be, of a job that nobody has run. */
+static void test_afresh_at_once(void)
+{
+	HEADS({.commit = line[7], .slower = 80});
+
+	configure("[drop]\n    max_commits: 2");
+	head(&w, line[0]);
+	head(&w, line[6]);
+	is_str(between(&w, line[0], line[6], NULL), "none", "too long a range at once");
+	head(&w, line[7]);
+	is_str(between(&w, line[6], line[7], NULL), "different", "and it goes on from there");
+	configure("[drop]");
+}
+
 /* ---- the first commit that fails ---- */
 
 #define FAILS(i) {.commit = line[i], .verdict = "failed", .cause = "exit status 1: bench: no such protocol"}
@@ -931,6 +945,7 @@ int main(void)
 	test_forced_meanwhile();
 	test_two_jobs();
 	test_no_answer_yet();
+	test_afresh_at_once();
 	test_failure_found();
 	test_failure_flaky();
 	test_failure_hidden();
