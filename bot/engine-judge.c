@@ -325,24 +325,37 @@ static void add_judged(const struct judged *j, struct buf *out)
 	buf_addc(out, ',');
 }
 
+/* Runs that failed beside those that were judged: too few to call the side broken, and not to be kept quiet about. */
+static void add_failed(struct engine *e, const struct scope *s, const char *commit, struct buf *out)
+{
+	struct engine_runs k = {0};
+
+	if (engine_runs(e, s, commit, s->cmp.after_run, &k) >= 0 && k.bad)
+		buf_addf(out, " (%zu of %zu runs of %.12s failed, the last one: %s)", k.bad, k.bad + k.good, commit, k.cause);
+	engine_runs_release(&k);
+}
+
 /* The verdict is there: told together with what says against it. A difference that was not reached is one all the same. */
 static int end_judged(struct engine *e, const struct scope *s, const struct judged *j)
 {
 	struct db_pair_check reach = {0};
 	bool unreached = engine_reach(e, s, s->cmp.base, s->cmp.head, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL);
 	_cleanup_buf_ struct buf what = {0};
-	_cleanup_free_ char *left_out = j->left_out ? xasprintf(" (left out: %zu measured before the root image, or what else measures, changed)",
-								 j->left_out) : xstrdup("");
+	_cleanup_buf_ struct buf beside = {0};
 	int r;
 
 	add_judged(j, &what);
+	if (j->left_out)
+		buf_addf(&beside, " (left out: %zu measured before the root image, or what else measures, changed)", j->left_out);
+	add_failed(e, s, s->cmp.base, &beside);
+	add_failed(e, s, s->cmp.head, &beside);
 	if (j->verdict == VERDICT_DIFFERENT)
-		r = end_comparison(e, s, "different", NULL, "%s after %zu boots%s%s%s%s", buf_str(&what), j->boots, left_out, j->canary,
+		r = end_comparison(e, s, "different", NULL, "%s after %zu boots%s%s%s%s", buf_str(&what), j->boots, buf_str(&beside), j->canary,
 				   unreached ? "; warning: not reached, so the place of code in memory or something else did it: " : "",
 				   unreached ? reach.evidence : "");
 	else
 		r = end_comparison(e, s, "same", NULL, "%s after %zu boots%s; smallest change of interest %.2f%%%s%s%s",
-				   buf_str(&what), j->boots, left_out, 100 * j->min_effect,
+				   buf_str(&what), j->boots, buf_str(&beside), 100 * j->min_effect,
 				   capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "",
 				   unreached ? j->unshown ? "; and not reached: " : "; same, but not reached: " : "",
 				   unreached ? reach.evidence : "");

@@ -875,6 +875,7 @@ static void test_untrusted(void)
 	is_int(cases_of(&w), 0, "half the rate, and no case");
 	answer(&o, "same", &d);
 	is_int(cases_of(&o), 0, "one such run among good ones is left out");
+	ok(says(&d, "(1 of 4 runs of ") && says(&d, " failed, the last one: untrusted: generator: "), "and said: %s", d.reason);
 	is_int(store_query(o.s, "runs", &f, &t), 0, "query runs");
 	is_int(t.n_rows, 1, "it is kept as untrusted");
 	db_comparison_release(&c);
