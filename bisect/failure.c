@@ -4,7 +4,8 @@
 #define WEIGHT 4.0              /* boots that what is expected before any is worth */
 #define RATE_A 0.05
 #define RATE_B 0.95
-#define FUTILE_BOOTS 12         /* a side, after which data that speak against a difference end it */
+#define FUTILE_BOOTS 12         /* a side, after which data that speak against a difference end it ... */
+#define FUTILE_EQUAL 6          /* ... or so many without a single one */
 
 static double chance(double rate, bool fails) { return fails ? rate : 1 - rate; }
 
@@ -55,7 +56,7 @@ void verdict_fails(double alpha, size_t max_boots, const bool *a, size_t na, con
 	if (e >= -log(alpha) && more_often) {
 		v.verdict = VERDICT_DIFFERENT;
 		v.why = "one fails, the other one does not";
-	} else if (n >= max_boots || (n >= FUTILE_BOOTS && e < 0)) {
+	} else if (n >= max_boots || (n >= FUTILE_BOOTS && e < 0) || (n >= FUTILE_EQUAL && !memcmp(a, b, n * sizeof(*a)))) {
 		v.verdict = VERDICT_SAME;
 		v.why = "no difference in failures shown";
 	} else {

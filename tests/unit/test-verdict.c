@@ -228,6 +228,10 @@ static void failures(void)
 	is_int(v.verdict, VERDICT_DIFFERENT, "6 do, p = %.2g", v.p);
 	verdict_fails(0.001, 40, all, 9, none, 9, &v);
 	ok(v.verdict != VERDICT_DIFFERENT, "the other way round is no failure");
+	verdict_fails(0.001, 40, all, 5, all, 5, &v);
+	is_int(v.verdict, VERDICT_MORE, "both fail 5 times: more");
+	verdict_fails(0.001, 40, all, 6, all, 6, &v);
+	is_int(v.verdict, VERDICT_SAME, "6 times: no difference");
 	for (size_t i = 0; i < ARRAY_SIZE(null); i++) {
 		size_t wrong = 0, trials = 4000;
 
