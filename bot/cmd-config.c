@@ -122,7 +122,8 @@ const struct verb verb_config = {
 	.usage = "check [FOLDER]\nshow [FOLDER]",
 	.summary = "check the configuration, or show what is in force",
 	.text = "Names file, line and column of every mistake, and files that are not read because of their name.\n"
-		"FOLDER holds kperfbot.yaml, trees.yaml and machines.yaml (any may be missing); default: --config, KPERFBOT_CONFIG, /etc/kperfbot, else the built-in defaults.",
+		"FOLDER holds kperfbot.yaml, trees.yaml and machines.yaml (any may be missing);\n"
+		"default: --config, KPERFBOT_CONFIG, /etc/kperfbot, else the built-in defaults.",
 	.run = run_config,
 };
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A commit that undoes another one on top of a tip, made in the mirror without a checkout. */
 #include "kernels/tree-priv.h"
+#include "lib/charset.h"
 
 static inline void cleanup_index(git_index **p) { git_index_free(*p); }
 
@@ -8,7 +9,9 @@ static inline void cleanup_index(git_index **p) { git_index_free(*p); }
 static int write_revert(git_repository *repo, git_commit *bad, git_commit *tip, git_index *index, char **ret_oid)
 {
 	_cleanup_(cleanup_gtree) git_tree *tree = NULL;
-	_cleanup_free_ char *message = xasprintf("Revert \"%s\"\n\nThis reverts commit %s.\n", git_commit_summary(bad),
+	_cleanup_free_ char *subject = utf8_from(git_commit_summary(bad) ? git_commit_summary(bad) : "",
+						 git_commit_message_encoding(bad));
+	_cleanup_free_ char *message = xasprintf("Revert \"%s\"\n\nThis reverts commit %s.\n", subject,
 						 git_oid_tostr_s(git_commit_id(bad)));
 	_cleanup_free_ char *ref = NULL, *oid = NULL;
 	_cleanup_(cleanup_ref) git_reference *kept = NULL;

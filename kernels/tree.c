@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading a mirror with libgit2. */
 #include "kernels/tree-priv.h"
+#include "lib/charset.h"
 #include "lib/escape.h"
 #include "lib/git.h"
 
@@ -327,15 +328,17 @@ void commit_info_release(struct commit_info *c)
 	*c = (struct commit_info){0};
 }
 
-/* At most so many bytes of a text, whole characters. */
-static char *cut(const char *s, size_t max)
+/* A text of the commit in UTF-8, at most so many bytes and whole characters. */
+static char *text_of(const git_commit *c, const char *s, size_t max)
 {
-	size_t n = s ? strlen(s) : 0;
+	char *text = utf8_from(s ? s : "", git_commit_message_encoding(c));
+	size_t n = strlen(text);
 
 	if (n > max)
-		for (n = max; n && (s[n] & 0xc0) == 0x80; n--)
+		for (n = max; n && (text[n] & 0xc0) == 0x80; n--)
 			;
-	return xstrndup(s ? s : "", n);
+	text[n] = 0;
+	return text;
 }
 
 int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret)
@@ -354,11 +357,11 @@ int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret)
 		return err_set(-EIO, "commit '%s' has no author or committer", oid);
 	i.oid = xstrdup(git_oid_tostr_s(git_commit_id(c)));
 	i.tree_oid = xstrdup(git_oid_tostr_s(git_commit_tree_id(c)));
-	i.subject = cut(git_commit_summary(c), SUBJECT_MAX);
-	i.message = xstrdup(git_commit_message(c) ? git_commit_message(c) : "");
-	i.author_name = cut(author->name, IDENT_MAX);
+	i.subject = text_of(c, git_commit_summary(c), SUBJECT_MAX);
+	i.message = text_of(c, git_commit_message(c), SIZE_MAX);
+	i.author_name = text_of(c, author->name, IDENT_MAX);
 	i.author_mail = xstrdup(strlen(author->email) <= IDENT_MAX ? author->email : "");
-	i.committer_name = cut(committer->name, IDENT_MAX);
+	i.committer_name = text_of(c, committer->name, IDENT_MAX);
 	i.committer_mail = xstrdup(strlen(committer->email) <= IDENT_MAX ? committer->email : "");
 	i.time = git_commit_time(c);
 	i.n_parents = git_commit_parentcount(c);

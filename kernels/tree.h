@@ -58,6 +58,7 @@ int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);
 struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name, *committer_mail;
 		     char **parents; size_t n_parents; int64_t time; };
 void commit_info_release(struct commit_info *c);
+/* Texts are UTF-8, whatever the commit's "encoding" header says they were. */
 int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret);
 /* Paths that the commit changes against its first parent. */
 int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret);

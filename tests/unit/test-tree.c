@@ -516,6 +516,37 @@ static void test_files(void)
 	commit_info_release(&c);
 }
 
+/* A commit whose texts are in another encoding, or in none. */
+static void encoded(const char *header, const char *name, const char *want)
+{
+	_cleanup_free_ char *dir = xasprintf("%s/.git", work), *oid = NULL;
+	struct commit_info c = {0};
+
+	oid = sh("printf 'commit refs/heads/enc\\nauthor %s <e@example.org> 1700000000 +0000\\ncommitter %s "
+		 "<e@example.org> 1700000000 +0000\\n%sdata <<END\\nspeed up %s\\n\\nxx\\nEND\\n' | "
+		 "git fast-import --quiet --force; git rev-parse enc", name, name, header, name);
+	is_int(tree_commit(dir, oid, &c), 0, "a commit with '%s'", header);
+	is_str(c.author_name, want, "its author");
+	is_str(c.committer_name, want, "its committer");
+	ok(c.subject && strstr(c.subject, want), "its subject: %s", c.subject ? c.subject : "none");
+	ok(c.message && strstr(c.message, want), "its message");
+	commit_info_release(&c);
+}
+
+static void test_encodings(void)
+{
+	encoded("encoding ISO-8859-1\\n", "J\\366rg", "J\xc3\xb6rg");
+	encoded("encoding latin-1\\n", "J\\366rg", "J\xc3\xb6rg");
+	encoded("encoding KOI8-R\\n", "\\353\\303", "\xd0\x9a\xd1\x86");
+	encoded("encoding EUC-JP\\n", "\\306\\374", "\xe6\x97\xa5");
+	encoded("", "J\\303\\266rg", "J\xc3\xb6rg");
+	encoded("", "J\\366rg", "J\xc3\xb6rg");
+	encoded("encoding UTF-8\\n", "J\\366rg", "J\xc3\xb6rg");
+	encoded("encoding ISO-2022-CN-EXT\\n", "Ann", "Ann");
+	encoded("encoding ../../x//IGNORE\\n", "J\\366rg", "J\xc3\xb6rg");
+	encoded("encoding EUC-JP\\n", "a\\377b", "a\xef\xbf\xbd" "b");
+}
+
 /* 10,000 commits by fast-import: every tenth on a side branch that is merged. */
 static void test_long(void)
 {
@@ -607,6 +638,7 @@ int main(void)
 	test_forks();
 	test_paths();
 	test_files();
+	test_encodings();
 	test_long();
 	unserve();
 	fs_rm_rf(top);
