@@ -277,11 +277,16 @@ static void add_trouble(struct ctx *c, const struct db_tree *d, bool of_file, co
 			struct buf *b)
 {
 	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, d->name), *depth = tree_shallow_words(git_dir);
+	bool live = false;
 
+	for (size_t i = 0; i < n; i++)
+		live |= branch[i].head != NULL;
 	if (!d->enabled && of_file && !config_tree(&c->config, d->name))
 		add_words(b, "it is not in the configuration any more");
 	if (d->poll_error)
 		add_words(b, "%s", d->poll_error);
+	if (!d->poll_error && d->last_poll && !live)
+		add_words(b, "no branch of the remote matches 'branches'; tags are not watched");
 	if (depth)
 		add_words(b, "%s", depth);
 	for (size_t i = 0; i < n; i++) {

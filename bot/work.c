@@ -720,6 +720,8 @@ int work_fetch(struct ctx *c, const char *tree, bool repair)
 		r = repaired = tree_repair(t.url, tc.credentials_file, git_dir, &changed, FETCH_TIMEOUT_S);
 	if (r >= 0 && changed.n)
 		r = tree_fetch(t.url, tc.credentials_file, git_dir, &changed, FETCH_TIMEOUT_S);
+	if (r >= 0 && !refs.n && !t.last_poll)
+		store_event(c->store, 0, 0, 0, "tree '%s': no branch of the remote matches its 'branches'", tree);
 	if (r >= 0)
 		tell_depth(c, tree, git_dir, depth);
 	if (repaired > 0)

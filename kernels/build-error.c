@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a build's log to the one line that says why it failed. */
 #include "kernels/build-priv.h"
+#include "kernels/tree.h"
 #include "lib/proc.h"
 
 #define LINE_MAX_SHOWN 300
@@ -66,10 +67,24 @@ static char *tidy_line(const char *line, size_t n)
 	return xstrndup(safe, LINE_MAX_SHOWN);
 }
 
+/* A recipe that failed: what it said stands in the line before. */
+static char *recipe_failed(const char *before, const char *line, size_t n)
+{
+	_cleanup_free_ char *why = NULL, *make = tidy_line(line, n);
+	size_t len = before ? strcspn(before, "\n") : 0;
+
+	if (!len || !strstr(make, "] Error ") || startswith(before, "make[") || startswith(before, "make:") ||
+	    (startswith(before, "  ") && before[2] >= 'A' && before[2] <= 'Z'))
+		return TAKE_PTR(make);
+	why = tidy_line(before, MIN(len, (size_t)LINE_MAX_SHOWN));
+	return xasprintf("%s (%s)", why, make);
+}
+
 char *build_first_error(const char *log, bool kernel, bool *ret_infra)
 {
 	enum class best = C_NONE;
 	_cleanup_free_ char *found = NULL, *last = NULL;
+	const char *before = NULL;
 
 	for (const char *l = log, *end; *l; l = *end ? end + 1 : end) {
 		_cleanup_free_ char *line = NULL;
@@ -91,15 +106,61 @@ char *build_first_error(const char *log, bool kernel, bool *ret_infra)
 
 			if (patterns[i].class <= best || !strstr(line, patterns[i].needle))
 				continue;
-			tidy = tidy_line(l, end - l);
+			tidy = patterns[i].class == C_MAKE ? recipe_failed(before, l, end - l) : tidy_line(l, end - l);
 			free(found);
 			found = xasprintf("%s%s", patterns[i].prefix, tidy);
 			best = patterns[i].class;
 		}
+		if (!startswith(line, "Stopping at filesystem boundary")) /* the second line of git's error */
+			before = l;
 	}
 	*ret_infra = false;
 	if (found)
 		return TAKE_PTR(found);
 	last = last_line(log);
 	return tidy_line(last, strlen(last));
+}
+
+/* ---- what a checkout has not ---- */
+
+/* A submodule's path that the text speaks of, as a new string, or NULL. */
+static char *submodule_in(const char *modules, const char *text)
+{
+	for (const char *l = modules; *l; l += strcspn(l, "\n"), l += *l == '\n') {
+		const char *p = l + strspn(l, " \t");
+		_cleanup_free_ char *path = NULL;
+
+		if (!startswith(p, "path"))
+			continue;
+		p += strlen("path");
+		p += strspn(p, " \t");
+		if (*p++ != '=')
+			continue;
+		p += strspn(p, " \t");
+		path = xstrndup(p, MIN(strcspn(p, "\r\n"), (size_t)LINE_MAX_SHOWN));
+		if (strlen(path) > 1 && strstr(text, path))
+			return TAKE_PTR(path);
+	}
+	return NULL;
+}
+
+char *build_error_hint(const struct build_job *j, const char *log, const char *error)
+{
+	bool compiler = strstr(error, ": error: ") || strstr(error, ": fatal error: ");
+	_cleanup_buf_ struct buf modules = {0}, attributes = {0};
+	_cleanup_free_ char *path = NULL;
+
+	if (tree_file_at(j->q->git_dir, j->q->commit, ".gitmodules", &modules) >= 0)
+		path = submodule_in(buf_str(&modules), error);
+	if (path) {
+		_cleanup_free_ char *shown = term_safe(path);
+
+		return xasprintf("; '%s' is a submodule, and submodules are not fetched", shown);
+	}
+	if (!compiler && strstr(log, "not a git repository"))
+		return xstrdup("; it asked git, and a build sees no history");
+	if (!compiler && tree_file_at(j->q->git_dir, j->q->commit, ".gitattributes", &attributes) >= 0 &&
+	    strstr(buf_str(&attributes), "filter=lfs"))
+		return xstrdup("; files of Git LFS are pointers here");
+	return NULL;
 }

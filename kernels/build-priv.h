@@ -79,6 +79,9 @@ int build_step(struct build_job *j, const struct build_step *s, struct sandbox_r
 /* build-error.c */
 /* First error of a log as one terminal-safe line; ret_infra: it says that it is our fault (disk full, tool missing). */
 char *build_first_error(const char *log, bool kernel, bool *ret_infra);
+/* What such an error may come from that is no fault of the sources: a submodule, git's history, Git LFS. To be put
+ * behind it, new string, or NULL. */
+char *build_error_hint(const struct build_job *j, const char *log, const char *error);
 /* Is one of the tools missing that a kernel's build takes? */
 bool build_tool_missing(void);
 

@@ -167,6 +167,13 @@ bool build_disk_full(const struct build_job *j)
 	return left >= 0 && left < 2 * BUILD_RESERVE;
 }
 
+static void add_hint(const struct build_job *j, const char *log, struct build_result *ret)
+{
+	_cleanup_free_ char *hint = build_error_hint(j, log, ret->error), *error = ret->error;
+
+	ret->error = hint ? xasprintf("%s%s", error, hint) : TAKE_PTR(error);
+}
+
 int build_broken(struct build_job *j, const struct sandbox_result *s, struct build_result *ret)
 {
 	_cleanup_buf_ struct buf log = {0};
@@ -190,6 +197,8 @@ int build_broken(struct build_job *j, const struct sandbox_result *s, struct bui
 			free(ret->error);
 			ret->error = xasprintf("the build ended with status %d and said nothing", s->status);
 		}
+		if (!infra)
+			add_hint(j, buf_str(&log), ret);
 	}
 	ret->state = infra ? "infra" : "broken";
 	return infra ? 0 : build_cache_put(j, NULL, ret);
