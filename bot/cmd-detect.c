@@ -2,6 +2,7 @@
 #include "bisect/detect.h"
 #include "bot/engine-detect.h"
 #include "bot/verb.h"
+#include "db/setup.h"
 #include "lib/change.h"
 #include "lib/csv.h"
 #include "lib/fs.h"
@@ -62,6 +63,106 @@ static int read_file(const char *path, struct history *p)
 	return r;
 }
 
+/* ---- series that was not measured in one way all along ---- */
+
+/* Point by point of the result: what measured changed there, so that it is no commit's; NULL: it is. */
+struct notes { char **v; size_t n; };
+
+static void notes_release(struct notes *t)
+{
+	for (size_t i = 0; i < t->n; i++)
+		free(t->v[i]);
+	free(t->v);
+}
+
+struct findings { struct finding { struct detect_point p; char *note; } *v; size_t n, cap; };
+
+static int by_index(const void *a, const void *b)
+{
+	int64_t x = ((const struct finding *)a)->p.index, y = ((const struct finding *)b)->p.index;
+
+	return (x > y) - (x < y);
+}
+
+/* Each way of measuring is a series of its own. */
+static int detect_alike(const struct detect_config *cfg, const struct history *h, size_t group, struct findings *f)
+{
+	_cleanup_(detect_result_release) struct detect_result res = {0};
+	_cleanup_free_ int64_t *index = xcalloc(h->n + 1, sizeof(*index));
+	_cleanup_free_ double *value = xcalloc(h->n + 1, sizeof(*value));
+	size_t n = 0;
+	int r;
+
+	for (size_t i = 0; i < h->n; i++)
+		if (h->group[i] == group) {
+			index[n] = h->index[i];
+			value[n++] = h->value[i];
+		}
+	r = detect_run(cfg, index, value, n, &res);
+	for (size_t i = 0; r >= 0 && i < res.n; i++) {
+		GROW(f->v, f->n, f->cap);
+		f->v[f->n++] = (struct finding){res.v[i], NULL};
+	}
+	return r;
+}
+
+#define BESIDE 5                /* commits on each side of a step that tell how it was measured */
+
+/* How most of the commits beside a place were measured. */
+static size_t usual_group(const struct history *h, int64_t from, int64_t to)
+{
+	_cleanup_free_ size_t *count = xcalloc(h->n_setups + 1, sizeof(*count));
+	size_t best = 0;
+
+	for (size_t i = 0; i < h->n; i++)
+		count[h->group[i]] += h->index[i] >= from && h->index[i] < to;
+	for (size_t g = 0; g < h->n_setups; g++)
+		best = count[g] > count[best] ? g : best;
+	return best;
+}
+
+/* A step of all values together which no way of measuring has by itself: what measured changed there. */
+static void add_parting(const struct history *h, const struct detect_point *p, size_t n_alike, struct findings *f)
+{
+	size_t before = usual_group(h, p->index - BESIDE, p->index), after = usual_group(h, p->index, p->index + BESIDE);
+	_cleanup_buf_ struct buf words = {0};
+
+	for (size_t i = 0; i < n_alike; i++)
+		if (llabs(f->v[i].p.index - p->index) <= 2)
+			return;
+	if (before == after)
+		return;
+	setup_words(h->setup[before], h->setup[after], &words);
+	GROW(f->v, f->n, f->cap);
+	f->v[f->n++] = (struct finding){*p, xstrdup(words.len ? buf_str(&words) : "measured in another way")};
+}
+
+static int detect_series(const struct detect_config *cfg, const struct history *h, struct detect_result *res, struct notes *notes)
+{
+	struct findings f = {0};
+	size_t n_alike;
+	int r = detect_run(cfg, h->index, h->value, h->n, res);
+
+	if (r < 0 || h->n_setups < 2)
+		return r;
+	for (size_t g = 0; r >= 0 && g < h->n_setups; g++)
+		r = detect_alike(cfg, h, g, &f);
+	n_alike = f.n;
+	for (size_t i = 0; r >= 0 && i < res->n; i++)
+		add_parting(h, &res->v[i], n_alike, &f);
+	if (f.n)
+		qsort(f.v, f.n, sizeof(*f.v), by_index);
+	res->v = xrealloc_array(res->v, f.n + 1, sizeof(*res->v));
+	notes->v = xcalloc(f.n + 1, sizeof(*notes->v));
+	res->n = notes->n = f.n;
+	for (size_t i = 0; i < f.n; i++) {
+		res->v[i] = f.v[i].p;
+		notes->v[i] = f.v[i].note;
+	}
+	free(f.v);
+	return r;
+}
+
 /* ---- output ---- */
 
 static const char *commit_of(const struct history *p, const struct detect_point *d)
@@ -69,7 +170,9 @@ static const char *commit_of(const struct history *p, const struct detect_point 
 	return p->commit ? p->commit[d->index] : NULL;
 }
 
-static int print_json(const struct history *p, const struct detect_result *res, const char *asked)
+static const char *note_of(const struct notes *t, size_t i) { return i < t->n ? t->v[i] : NULL; }
+
+static int print_json(const struct history *p, const struct detect_result *res, const struct notes *notes, const char *asked)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
@@ -87,7 +190,9 @@ static int print_json(const struct history *p, const struct detect_result *res, 
 		json_object_object_add(x, "strength", json_object_new_double(d->strength));
 		json_object_object_add(x, "first", json_object_new_int64(d->first));
 		json_object_object_add(x, "last", json_object_new_int64(d->last));
-		json_object_object_add(x, "provisional", json_object_new_boolean(d->provisional));
+		json_object_object_add(x, "provisional", json_object_new_boolean(d->provisional && !note_of(notes, i)));
+		if (p->n_setups)
+			json_object_object_add(x, "measured_otherwise", json_text(note_of(notes, i)));
 		json_object_array_add(list, x);
 	}
 	json_object_object_add(o, "values", json_object_new_int64((int64_t)p->n));
@@ -95,6 +200,10 @@ static int print_json(const struct history *p, const struct detect_result *res, 
 	if (p->branch) {
 		json_object_object_add(o, "branch", json_text(p->branch));
 		json_object_object_add(o, "beside", json_object_new_int64((int64_t)p->beside));
+	}
+	if (p->n_setups) {
+		json_object_object_add(o, "setups", json_object_new_int64((int64_t)p->n_setups));
+		json_object_object_add(o, "otherwise", json_object_new_int64((int64_t)p->otherwise));
 	}
 	if (asked)
 		json_object_object_add(o, "asked", json_text(asked));
@@ -117,7 +226,18 @@ static void add_change_cell(struct table *t, size_t col, const struct detect_poi
 	table_text(t, col, buf_str(&b));
 }
 
-static int print_table(const struct history *p, const struct detect_result *res, enum table_form form)
+static void print_head(const struct history *p)
+{
+	if (p->branch)
+		term_printf(stdout, "branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
+			    p->beside ? "; what was measured beside its line is left out" : "");
+	if (p->n_setups > 1)
+		term_printf(stdout, "measured in %zu ways (root image, compiler, ...), each searched by itself\n", p->n_setups);
+	if (p->otherwise)
+		term_printf(stdout, "%zu boots that were measured otherwise than the newest are left out\n", p->otherwise);
+}
+
+static int print_table(const struct history *p, const struct detect_result *res, const struct notes *notes, enum table_form form)
 {
 	_cleanup_table_ struct table t = {0};
 	size_t shift = p->commit != NULL;
@@ -132,6 +252,8 @@ static int print_table(const struct history *p, const struct detect_result *res,
 	table_column(&t, "provisional", false);
 	table_column(&t, "first", true);
 	table_column(&t, "last", true);
+	if (notes->n)
+		table_column(&t, "measured otherwise from here", false);
 	for (size_t i = 0; i < res->n; i++) {
 		const struct detect_point *d = &res->v[i];
 
@@ -143,13 +265,14 @@ static int print_table(const struct history *p, const struct detect_result *res,
 		table_num(&t, 2 + shift, d->after);
 		add_change_cell(&t, 3 + shift, d, form);
 		table_numf(&t, 4 + shift, d->strength, 1);
-		table_text(&t, 5 + shift, d->provisional ? "yes: more boots" : "no");
+		table_text(&t, 5 + shift, d->provisional && !note_of(notes, i) ? "yes: more boots" : "no");
 		table_int(&t, 6 + shift, d->first);
 		table_int(&t, 7 + shift, d->last);
+		if (notes->n)
+			table_text(&t, 8 + shift, note_of(notes, i));
 	}
-	if (form == TABLE_TERM && p->branch)
-		term_printf(stdout, "branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
-			    p->beside ? "; what was measured beside its line is left out" : "");
+	if (form == TABLE_TERM)
+		print_head(p);
 	if (form == TABLE_TERM && !res->n) {
 		term_printf(stdout, "no change point in %zu values; their noise is %.4g\n", p->n, res->sigma);
 		return 0;
@@ -207,7 +330,8 @@ static int asker_load(struct ctx *c, const struct history *h, struct asker *a)
 	return r;
 }
 
-static int detect(struct ctx *c, const struct options *o, const struct history *h, struct detect_result *res, char **ret_what)
+static int detect(struct ctx *c, const struct options *o, const struct history *h, struct detect_result *res, struct notes *notes,
+		  char **ret_what)
 {
 	struct detect_config cfg = {isnan(o->min_effect) ? .002 : o->min_effect / 100, o->penalty, (size_t)o->min_segment}, own;
 	struct asker a = {0};
@@ -220,7 +344,7 @@ static int detect(struct ctx *c, const struct options *o, const struct history *
 		cfg.min_effect = r < 0 ? 0 : own.min_effect;
 	}
 	if (r >= 0)
-		r = detect_run(&cfg, h->index, h->value, h->n, res);
+		r = detect_series(&cfg, h, res, notes);
 	if (r >= 0 && o->ask)
 		r = engine_answer(&a.e, &d, h, res, ret_what);
 	asker_release(&a);
@@ -230,7 +354,7 @@ static int detect(struct ctx *c, const struct options *o, const struct history *
 static int load(struct ctx *c, const struct options *o, const char *file, struct history *h)
 {
 	const struct history_query q = {.tree = o->tree, .kconfig = o->kconfig, .job = o->job, .machine = o->machine,
-					.metric = o->metric, .branch = o->branch, .one_toolchain = o->ask};
+					.metric = o->metric, .branch = o->branch, .one_setup = o->ask};
 	int r = file ? read_file(file, h) : ctx_store(c, !o->ask);
 
 	return r < 0 || file ? r : history_load(c->store, &c->config, &q, h);
@@ -268,6 +392,7 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 	};
 	_cleanup_(history_release) struct history h = {0};
 	_cleanup_(detect_result_release) struct detect_result res = {0};
+	_cleanup_(notes_release) struct notes notes = {0};
 	_cleanup_free_ char *what = NULL;
 	int r = verb_options(&verb_detect, &argc, &argv, opts, c);
 
@@ -277,9 +402,9 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 		return r;
 	r = load(c, &o, argc ? argv[0] : NULL, &h);
 	if (r >= 0)
-		r = detect(c, &o, &h, &res, &what);
+		r = detect(c, &o, &h, &res, &notes, &what);
 	if (r >= 0)
-		r = c->json ? print_json(&h, &res, what) : print_table(&h, &res, ctx_form(c));
+		r = c->json ? print_json(&h, &res, &notes, what) : print_table(&h, &res, &notes, ctx_form(c));
 	if (r >= 0 && o.ask && ctx_form(c) == TABLE_TERM)
 		term_printf(stdout, "%s\n%s", what ? what : "nothing to ask: no change point that is not known",
 		       what && !o.mail ? "what comes of it is not mailed: asked by hand, without --mail\n" : "");
@@ -294,7 +419,9 @@ const struct verb verb_detect = {
 	.text = "A file has the columns index,value; equal indexes are repeated measurements of one commit. A stored series is in\n"
 		"the order of its branch's first-parent line, one value per boot; what was measured beside that line is left out\n"
 		"(without a fetched branch the order is that of the first boots). index is the first one of the new level. A point\n"
-		"with too few commits behind it is provisional.\n\n"
+		"with too few commits behind it is provisional. Values that another root image, compiler, emulator or benchmark measured\n"
+		"are a series of their own; where all of them together have a step that none has by itself, what changed there in the\n"
+		"measuring is shown beside it, and no commit is asked about.\n\n"
 		"--ask does what the daemon does when new runs of a branch have come: the newest point that no comparison or case\n"
 		"knows gets more boots of its commit and the one before while it is provisional ('judge: detect_boots'), and when it\n"
 		"stays, a comparison of the two. The daemon does that work. A case that comes of it is not mailed\n"

@@ -214,7 +214,7 @@ static int look_at(struct engine *e, const struct detect_scope *d)
 	struct detect_config cfg;
 	int r = store_machine_get(e->store, d->machine, &m);
 	struct history_query q = {.tree = d->tree->name, .kconfig = d->tcfg->kconfig, .job = d->job->id, .machine = m.tbox_group,
-				  .metric = d->metric, .branch = d->branch, .one_toolchain = true, .max_commits = MAX_COMMITS};
+				  .metric = d->metric, .branch = d->branch, .one_setup = true, .max_commits = MAX_COMMITS};
 
 	if (r >= 0)
 		r = history_load(e->store, e->cfg, &q, &h);

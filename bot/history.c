@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/history.h"
+#include "db/setup.h"
 #include "kernels/tree.h"
 #include "lib/fs.h"
 
@@ -13,6 +14,10 @@ void history_release(struct history *h)
 	free(h->index);
 	free(h->value);
 	free(h->branch);
+	free(h->group);
+	for (size_t i = 0; i < h->n_setups; i++)
+		free(h->setup[i]);
+	free(h->setup);
 	db_measured_release(&h->place);
 	*h = (struct history){0};
 }
@@ -56,7 +61,7 @@ static int one_place(const struct history_query *q, const struct db_point *p, si
 
 /* ---- order ---- */
 
-struct order { struct db_point *p; int64_t time; size_t at; };  /* time: any number that grows along the line */
+struct order { struct db_point *p; int64_t time; size_t at, group; };  /* time: any number that grows along the line */
 
 static int cmp_order(const void *a, const void *b)
 {
@@ -205,6 +210,68 @@ static int keep_one_toolchain(struct store *s, struct order *o, size_t n)
 	return r < 0 ? r : (int)k;
 }
 
+/* ---- what measured ---- */
+
+static int cmp_newest(const void *a, const void *b)
+{
+	int64_t x = ((const struct order *)a)->p->last_run, y = ((const struct order *)b)->p->last_run;
+
+	return (x < y) - (x > y);
+}
+
+/* The first group that does not differ from it, or a new one. Takes the text. */
+static size_t group_of(struct history *h, char *text)
+{
+	size_t g = 0;
+
+	while (g < h->n_setups && setup_differs(h->setup[g], text, NULL))
+		g++;
+	if (g == h->n_setups) {
+		h->setup = xrealloc_array(h->setup, h->n_setups + 1, sizeof(*h->setup));
+		h->setup[h->n_setups++] = text;
+	} else if (!h->setup[g]) {
+		h->setup[g] = text;
+	} else {
+		free(text);
+	}
+	return g;
+}
+
+struct known { int64_t setup; size_t group; };
+
+/* Which points were measured alike; with one_setup only those that were so as the newest one stay. Sorts o by age. Returns
+ * how many stay. */
+static int group_points(struct store *s, bool one_setup, struct order *o, size_t n, struct history *h)
+{
+	struct known *known = NULL;
+	size_t n_known = 0, cap = 0, k = 0;
+	int r = 0;
+
+	qsort(o, n, sizeof(*o), cmp_newest);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		char *text = NULL;
+		size_t at = 0;
+
+		while (at < n_known && known[at].setup != o[i].p->setup)
+			at++;
+		if (at == n_known) {
+			r = o[i].p->setup ? store_setup_get(s, o[i].p->setup, &text) : 0;
+			if (r < 0)
+				break;
+			GROW(known, n_known, cap);
+			known[n_known++] = (struct known){o[i].p->setup, group_of(h, text)};
+		}
+		o[i].group = known[at].group;
+		if (!one_setup || !o[i].group)
+			o[k++] = o[i];
+	}
+	free(known);
+	h->otherwise = n - k;
+	while (one_setup && h->n_setups > 1)
+		free(h->setup[--h->n_setups]);
+	return r < 0 ? r : (int)k;
+}
+
 /* ---- all ---- */
 
 static void fill(const struct order *o, size_t n, size_t max_commits, struct history *h)
@@ -215,6 +282,7 @@ static void fill(const struct order *o, size_t n, size_t max_commits, struct his
 		commits += !i || !streq(o[i].p->commit, o[i - 1].p->commit);
 	skip = max_commits && commits > max_commits ? commits - max_commits : 0;
 	h->commit = xcalloc(commits + 1, sizeof(*h->commit));
+	h->group = xcalloc(n + 1, sizeof(*h->group));
 	for (size_t i = 0, at = 0; i < n; i++) {
 		bool fresh = !i || !streq(o[i].p->commit, o[i - 1].p->commit);
 
@@ -223,6 +291,7 @@ static void fill(const struct order *o, size_t n, size_t max_commits, struct his
 			continue;
 		if (fresh)
 			h->commit[h->n_commits++] = xstrdup(o[i].p->commit);
+		h->group[h->n] = o[i].group;
 		history_add(h, (int64_t)h->n_commits - 1, o[i].p->value);
 	}
 }
@@ -247,9 +316,11 @@ static int put_in_order(struct store *s, const struct config *cfg, const struct 
 	int on = (int)n, line;
 
 	for (size_t i = 0; i < n; i++)
-		o[i] = (struct order){&list[i], 0, i};
-	if (q->one_toolchain)
+		o[i] = (struct order){&list[i], 0, i, 0};
+	if (q->one_setup)
 		on = keep_one_toolchain(s, o, n);
+	if (on > 0)
+		on = group_points(s, q->one_setup, o, (size_t)on, h);
 	if (on <= 0)
 		return on;
 	line = order_by_line(s, cfg, q, o, (size_t)on, h);

@@ -12,13 +12,16 @@
 struct history_query {
 	const char *tree, *kconfig, *job, *machine, *metric;    /* machine: tbox group; NULL: any, if only one is there */
 	const char *branch;             /* NULL: the one on whose line most commits were measured */
-	bool one_toolchain;             /* only builds of the newest one's compiler and linker */
+	bool one_setup;                 /* only what was measured as the newest run was, from the compiler on (db/setup.h) */
 	size_t max_commits;             /* newest on the line; 0: all */
 };
 struct history {
 	struct db_measured place;
 	char *branch;                   /* NULL: order by time */
 	int64_t *index; double *value; size_t n, cap[2];        /* index: into commit */
+	size_t *group;                  /* of each value: into setup; NULL: all are alike */
+	char **setup; size_t n_setups;  /* ways in which values were measured, that of the newest run first (NULL: not known) */
+	size_t otherwise;               /* boots left out by one_setup */
 	char **commit; size_t n_commits;
 	size_t beside;                  /* commits left out */
 };

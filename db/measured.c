@@ -78,9 +78,10 @@ int store_points(struct store *s, const char *tree, const char *kconfig, const c
 	sqlite3_stmt *st;
 	int r = stmt_get(s,
 			 "SELECT build.id, count(*), tree.name, kconfig, job.id, job.name, tbox_group, commit_oid, avg(value), "
-			 "min(run.id) FROM value JOIN run ON run.id = value.run JOIN build ON build.id = run.build "
+			 "min(run.id), max(run.id), max(setup) FROM value JOIN run ON run.id = value.run "
+			 "JOIN build ON build.id = run.build "
 			 "JOIN tree ON tree.id = build.tree JOIN job ON job.id = run.job JOIN machine ON machine.id = run.machine "
-			 "WHERE value.metric = (SELECT id FROM metric WHERE name = ?1) AND verdict = 'ok' "
+			 "LEFT JOIN run_setup ON run_setup.run = run.id WHERE value.metric = (SELECT id FROM metric WHERE name = ?1) AND verdict = 'ok' "
 			 "AND (?2 IS NULL OR tree.name = ?2) AND (?3 IS NULL OR kconfig = ?3) "
 			 "AND (?4 IS NULL OR job.id = ?4 OR job.name = ?4) AND (?5 IS NULL OR tbox_group = ?5) "
 			 "GROUP BY build.id, job.id, tbox_group, boot ORDER BY tree.name, kconfig, job.id, tbox_group, 10",
@@ -94,7 +95,8 @@ int store_points(struct store *s, const char *tree, const char *kconfig, const c
 			.place = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), column_text(st, 2), column_text(st, 3),
 				  column_text(st, 4), column_text(st, 5), column_text(st, 6)},
 			.commit = column_text(st, 7), .value = sqlite3_column_double(st, 8),
-			.first_run = sqlite3_column_int64(st, 9),
+			.first_run = sqlite3_column_int64(st, 9), .last_run = sqlite3_column_int64(st, 10),
+			.setup = sqlite3_column_int64(st, 11),
 		};
 	}
 	stmt_put(s, st);

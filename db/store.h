@@ -164,8 +164,9 @@ int store_measured(struct store *s, const char *commit, struct db_measured **ret
 int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret, size_t *ret_n);
 
 /* A metric's history, one value per boot (runs averaged), of all places that fit the filters (NULL: any), by place and
- * then the order of the boots. first_run: the id of the boot's first run. */
-struct db_point { struct db_measured place; char *commit; double value; int64_t first_run; };
+ * then the order of the boots. first_run, last_run: the ids of the boot's first and newest run; setup: what measured
+ * (db/setup.h), 0 where that is not known. */
+struct db_point { struct db_measured place; char *commit; double value; int64_t first_run, last_run, setup; };
 void db_point_release(struct db_point *p);
 int store_points(struct store *s, const char *tree, const char *kconfig, const char *job, const char *tbox_group,
 		 const char *metric, struct db_point **ret, size_t *ret_n);

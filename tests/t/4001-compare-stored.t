@@ -161,4 +161,10 @@ run compare aaaaaaaa cccccccc --json --job sockfd
 json 'any("cccccccccccc was measured in 2 ways: compiler gcc 12 -> gcc 13" in x for x in d["validity"])' "two compilers on one side, too"
 run compare aaaaaaaa bbbbbbbb --metric vmstat.system.cs --json
 json 'sum("otherwise" in x for x in d["validity"]) == 1' "once"
+
+run detect --metric stress-ng.sockfd.ops_per_sec --job sockfd --json
+json 'any(c["commit"] == "f%039x" % 15 and "usr/bin/stress-ng 0.15 -> 0.16" in (c["measured_otherwise"] or "") for c in d["changepoints"])' "a step where the benchmark changed is not the commit's"
+json 'd["setups"] == 3 and all(c["measured_otherwise"] or c["commit"] != "f%039x" % 15 for c in d["changepoints"])' "and only that is said"
+run detect --metric stress-ng.sockfd.ops_per_sec --job sockfd --csv
+has "measured otherwise from here" "in the table, too"
 echo "1..$n"
