@@ -52,10 +52,10 @@ static void tell_effect(struct story *s, const char *key, const char *label, dou
 	_cleanup_free_ char *name_lo = xasprintf("%s_lo", key), *name_hi = xasprintf("%s_hi", key);
 	_cleanup_buf_ struct buf b = {0};
 
-	if (!isfinite(effect))
+	if (isnan(effect))
 		return;
 	add_signed_percent(&b, effect);
-	if (isfinite(lo) && isfinite(hi)) {
+	if (isfinite(effect) && isfinite(lo) && isfinite(hi)) {
 		buf_adds(&b, " (");
 		add_signed_percent(&b, lo);
 		buf_adds(&b, " to ");

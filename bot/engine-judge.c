@@ -122,6 +122,7 @@ static int open_case(struct engine *e, const struct scope *s, const char *metric
 	struct db_case c = {.comparison = s->cmp.id, .metric = (char *)metric, .state = (char *)"confirmed",
 			    .confidence = e->cfg->confidence, .effect = v->effect, .effect_lo = v->lo, .effect_hi = v->hi,
 			    .posterior = NAN, .boots = boots, .builds = 2};
+	_cleanup_buf_ struct buf what = {0};
 	int64_t id = 0;
 	int r;
 
@@ -129,9 +130,12 @@ static int open_case(struct engine *e, const struct scope *s, const char *metric
 	r = store_case_put(e->store, &c, &id);
 	if (r == -EEXIST)
 		return 0;
+	if (change_no_base(v->mean_a, v->mean_b))
+		add_change(&what, v->mean_a, v->mean_b);
+	else
+		buf_addf(&what, "%+.3f%% (%+.3f%% to %+.3f%%)", 100 * v->effect, 100 * v->lo, 100 * v->hi);
 	if (r >= 0)
-		store_event(e->store, id, s->cmp.id, 0, "case opened: %s %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g, %zu boots", metric,
-			    100 * v->effect, 100 * v->lo, 100 * v->hi, v->p, boots);
+		store_event(e->store, id, s->cmp.id, 0, "case opened: %s %s, p=%.2g, %zu boots", metric, buf_str(&what), v->p, boots);
 	return r;
 }
 
