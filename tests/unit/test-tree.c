@@ -547,6 +547,27 @@ static void test_encodings(void)
 	encoded("encoding EUC-JP\\n", "a\\377b", "a\xef\xbf\xbd" "b");
 }
 
+/* The start of an id that two commits have, and one that a commit shares with other objects only. */
+static void ambiguous(const char *dir, int digits)
+{
+	_cleanup_free_ char *start = sh("git --git-dir=%s rev-list main | cut -c1-%d | sort | uniq -d | head -n 1", dir,
+					digits),
+			    *older = xasprintf("%s~1", start), *got = NULL,
+			    *one = sh("export GIT_DIR=%s; git rev-list main | sort >commits; git cat-file --batch-check "
+				      "--batch-all-objects | grep -v ' commit ' | cut -c1-%d | sort -u >others; cut -c1-%d "
+				      "commits | sort | uniq -u | comm -12 - others | head -n 1", dir, digits, digits),
+			    *whole = sh("grep ^%s commits", *one ? one : "x");
+
+	ok(*start, "%d digits that two commits begin with: %s", digits, start);
+	is_int(tree_resolve(dir, start, &got), -ENOTUNIQ, "are refused");
+	ok(strstr(err_msg(), " is ambiguous, 2 commits begin so:"), "with both names: %s", err_msg());
+	is_int(tree_resolve(dir, older, &got), -ENOTUNIQ, "so is what is derived from them");
+	if (!*one)
+		return;
+	is_int(tree_resolve(dir, one, &got), 0, "%s begins a commit and other objects", one);
+	is_str(got, whole, "the commit is meant");
+}
+
 /* 10,000 commits by fast-import: every tenth on a side branch that is merged. */
 static void test_long(void)
 {
@@ -577,6 +598,8 @@ static void test_long(void)
 			bad += r.dag.parent[e] >= i;
 	is_int(bad, 0, "parents come before children");
 	tree_range_release(&r);
+	ambiguous(dir, 6);
+	ambiguous(dir, 4);
 }
 
 static int spin(void *arg, char out[TREE_ANSWER])
