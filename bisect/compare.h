@@ -24,7 +24,7 @@ struct cmp_config { enum cmp_rule rule; size_t n_builds; double fdr; double conf
 enum cmp_verdict { CMP_SAME, CMP_UNSHOWN, CMP_CHANGED, CMP_UNCLEAR, CMP_APPEARED, CMP_VANISHED, CMP_NO_DATA };
 struct cmp_side { double mean, sd, stddev_pct; size_t runs, boots; };  /* stddev as LKP: population, 100*sd/mean */
 struct cmp_delta {              /* build b (from 1) against build 0 */
-	double change;          /* as LKP prints it: per cent, or points for perf-profile and names ending in %; lib/change.h */
+	double change;          /* as LKP prints it (lib/change.h): per cent, or points for shares */
 	bool points;
 	double p, q, effect, lo, hi;    /* effect = relative change (or points); 95 % interval */
 	enum cmp_verdict verdict;

@@ -18,7 +18,7 @@
  *
  * DIFFERENT: E >= 1/alpha against every difference up to min_effect, that is, the 1 - alpha interval lies beyond it.
  * SAME:      the 95 % interval lies within +- min_effect; or max_boots is reached; or (futility) even an effect at the upper
- *            90 % limit of what was seen could not be shown by max_boots. "why" says which, and of the two latter "unshown":
+ *            90 % limit of what was seen could not be shown by max_boots. "why" says which; the two latter are "unshown":
  *            nobody may call such builds the same. Futility cannot raise alpha.
  *
  * Relative changes are those of lib/change.h, but of a base that is none (0, or rounding dust) they are parts of the other
@@ -45,7 +45,7 @@ struct verdict_result {
 	double effect, lo, hi;          /* relative change b against a with a 95 % interval valid at this stopping time */
 	double p;                       /* sequentially valid p-value of "no more than min_effect" */
 	size_t more_boots;              /* MORE: boots a side to add next */
-	bool unshown;                   /* SAME: only no change was shown, [lo, hi] is not excluded; else there is none that matters */
+	bool unshown;                   /* SAME: no change was shown, but [lo, hi] is not excluded */
 	const char *why;                /* static */
 };
 /* a, b: one value per boot in time order, interleaved A B B A (which cancels a linear drift in the means). -EINVAL for

@@ -132,7 +132,8 @@ static int add_setups(struct ctx *c, const struct columns *col, struct view *v)
 		if (k && n_first && n)
 			setup_words(first[0].text, own[0].text, &w);
 		if (w.len)
-			strv_addf(&v->validity, "%s was measured otherwise than the first, which may be all that differs: %s", who, buf_str(&w));
+			strv_addf(&v->validity, "%s was measured otherwise than the first, which may be all that differs: %s",
+				  who, buf_str(&w));
 		if (k)
 			DB_LIST_RELEASE(own, n, db_setup_release);
 		own = NULL;
@@ -298,8 +299,8 @@ static void note_untested(const struct dataset *d, const struct cmp_result *res,
 		if (d->build[b].n_runs > 1)
 			return;
 	if (res->n_rows && v->cfg->rule == CMP_MODERATED)
-		strv_addf(&v->validity, "one run of each build: nothing can be tested, so nothing is called changed; --all shows the values, "
-					"and 'kperfbot run JOB --commit REV -n 4' measures more");
+		strv_addf(&v->validity, "one run of each build: nothing can be tested, so nothing is called changed; "
+					"--all shows the values, and 'kperfbot run JOB --commit REV -n 4' measures more");
 }
 
 /* LKP's text has no place for what is said against the runs, and stays as it is, byte for byte. */

@@ -124,7 +124,8 @@ static size_t usual_group(const struct history *h, int64_t from, int64_t to)
 /* A step of all values together which no way of measuring has by itself: what measured changed there. */
 static void add_parting(const struct history *h, const struct detect_point *p, size_t n_alike, struct findings *f)
 {
-	size_t before = usual_group(h, p->index - BESIDE, p->index), after = usual_group(h, p->index, p->index + BESIDE);
+	size_t before = usual_group(h, p->index - BESIDE, p->index);
+	size_t after = usual_group(h, p->index, p->index + BESIDE);
 	_cleanup_buf_ struct buf words = {0};
 
 	for (size_t i = 0; i < n_alike; i++)
@@ -137,7 +138,8 @@ static void add_parting(const struct history *h, const struct detect_point *p, s
 	f->v[f->n++] = (struct finding){*p, xstrdup(words.len ? buf_str(&words) : "measured in another way")};
 }
 
-static int detect_series(const struct detect_config *cfg, const struct history *h, struct detect_result *res, struct notes *notes)
+static int detect_series(const struct detect_config *cfg, const struct history *h, struct detect_result *res,
+			 struct notes *notes)
 {
 	struct findings f = {0};
 	size_t n_alike;
@@ -172,7 +174,8 @@ static const char *commit_of(const struct history *p, const struct detect_point 
 
 static const char *note_of(const struct notes *t, size_t i) { return i < t->n ? t->v[i] : NULL; }
 
-static int print_json(const struct history *p, const struct detect_result *res, const struct notes *notes, const char *asked)
+static int print_json(const struct history *p, const struct detect_result *res, const struct notes *notes,
+		      const char *asked)
 {
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
 
@@ -237,7 +240,8 @@ static void print_head(const struct history *p)
 		term_printf(stdout, "%zu boots that were measured otherwise than the newest are left out\n", p->otherwise);
 }
 
-static int print_table(const struct history *p, const struct detect_result *res, const struct notes *notes, enum table_form form)
+static int print_table(const struct history *p, const struct detect_result *res, const struct notes *notes,
+		       enum table_form form)
 {
 	_cleanup_table_ struct table t = {0};
 	size_t shift = p->commit != NULL;
@@ -330,8 +334,8 @@ static int asker_load(struct ctx *c, const struct history *h, struct asker *a)
 	return r;
 }
 
-static int detect(struct ctx *c, const struct options *o, const struct history *h, struct detect_result *res, struct notes *notes,
-		  char **ret_what)
+static int detect(struct ctx *c, const struct options *o, const struct history *h, struct detect_result *res,
+		  struct notes *notes, char **ret_what)
 {
 	struct detect_config cfg = {isnan(o->min_effect) ? .002 : o->min_effect / 100, o->penalty, (size_t)o->min_segment}, own;
 	struct asker a = {0};

@@ -174,7 +174,8 @@ static int judge_different(struct engine *e, const struct scope *s, const char *
 }
 
 /* The first metric is told, but one of which less can be said goes before one of which more can. */
-static void tell_metric(struct judged *out, const char *metric, bool first, const struct verdict_result *v, double min_effect)
+static void tell_metric(struct judged *out, const char *metric, bool first, const struct verdict_result *v,
+			double min_effect)
 {
 	bool unshown = v->verdict == VERDICT_SAME && v->unshown;
 

@@ -172,9 +172,9 @@ int store_setup_newest(struct store *s, int64_t tree, const char *kconfig, const
 {
 	sqlite3_stmt *st;
 	int r = stmt_get(s,
-			 "SELECT text FROM run JOIN build ON build.id = run.build JOIN run_setup ON run_setup.run = run.id "
-			 "JOIN setup ON setup.id = run_setup.setup WHERE job = ?3 AND machine = ?4 AND verdict = 'ok' AND tree = ?1 "
-			 "AND kconfig = ?2 ORDER BY run.id DESC LIMIT 1",
+			 "SELECT text FROM run JOIN build ON build.id = run.build JOIN run_setup ON "
+			 "run_setup.run = run.id JOIN setup ON setup.id = run_setup.setup WHERE job = ?3 AND "
+			 "machine = ?4 AND verdict = 'ok' AND tree = ?1 AND kconfig = ?2 ORDER BY run.id DESC LIMIT 1",
 			 ARGS(INT(tree), TEXT(kconfig), TEXT(job), INT(machine)), &st);
 
 	return r < 0 ? r : one_text(s, st, ret);
@@ -184,13 +184,15 @@ int store_setup_newest(struct store *s, int64_t tree, const char *kconfig, const
 	"run JOIN run_setup ON run_setup.run = run.id WHERE build = ?1 AND job = ?2 AND verdict = 'ok' AND "           \
 	"(?3 IS NULL OR machine IN (SELECT id FROM machine WHERE tbox_group = ?3)) "
 
-int store_setups(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_setup **ret, size_t *ret_n)
+int store_setups(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_setup **ret,
+		 size_t *ret_n)
 {
 	struct db_setup *list = NULL;
 	size_t n = 0, cap = 0;
 	sqlite3_stmt *st;
 	int r = stmt_get(s,
-			 "SELECT setup.id, n, text FROM (SELECT run_setup.setup AS id, count(*) AS n, max(run.id) AS last FROM " OF_PLACE
+			 "SELECT setup.id, n, text FROM (SELECT run_setup.setup AS id, count(*) AS n, "
+			 "max(run.id) AS last FROM " OF_PLACE
 			 "GROUP BY run_setup.setup) p JOIN setup ON setup.id = p.id ORDER BY last DESC",
 			 ARGS(INT(build), TEXT(job), TEXT(tbox_group)), &st);
 
@@ -198,7 +200,8 @@ int store_setups(struct store *s, int64_t build, const char *job, const char *tb
 		return r;
 	while ((r = stmt_step(s, st)) > 0) {
 		GROW(list, n, cap);
-		list[n++] = (struct db_setup){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), column_text(st, 2)};
+		list[n++] = (struct db_setup){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1),
+					      column_text(st, 2)};
 	}
 	stmt_put(s, st);
 	if (r < 0) {
@@ -210,7 +213,8 @@ int store_setups(struct store *s, int64_t build, const char *job, const char *tb
 	return 0;
 }
 
-static int boots_of_setup(struct store *s, int64_t build, const char *job, const char *tbox_group, int64_t setup, struct strv *ret)
+static int boots_of_setup(struct store *s, int64_t build, const char *job, const char *tbox_group, int64_t setup,
+			  struct strv *ret)
 {
 	sqlite3_stmt *st;
 	int r = stmt_get(s, "SELECT DISTINCT boot FROM " OF_PLACE "AND run_setup.setup = ?4",
@@ -227,7 +231,8 @@ static int boots_of_setup(struct store *s, int64_t build, const char *job, const
 	return r;
 }
 
-int store_foreign_boots(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *text, struct strv *ret)
+int store_foreign_boots(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *text,
+			struct strv *ret)
 {
 	struct db_setup *list = NULL;
 	size_t n = 0;

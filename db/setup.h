@@ -28,8 +28,8 @@ char *setup_text(struct strv *l);               /* sorts l; "" for none */
 
 /* In how many names two setups differ (NULL: nothing is known). skip: a name that does not count, or NULL. */
 size_t setup_differs(const char *a, const char *b, const char *skip);
-/* "compiler gcc 12 -> gcc 13; root image: usr/bin/stress-ng 9f86d081884c -> 0b6ecb9aa1c2 and 3 more files"; nothing where they
- * do not differ. */
+/* "compiler gcc 12 -> gcc 13; files that measure: usr/bin/stress-ng 9f86d081884c -> 0b6ecb9aa1c2 and 3 more"; nothing
+ * where they do not differ. */
 void setup_words(const char *a, const char *b, struct buf *out);
 
 /* The same of the first of some setups that differs from the newest, v[0], read from the older to the newer. */
@@ -42,10 +42,13 @@ int store_setup_get(struct store *s, int64_t id, char **ret_text);
 /* Setups of a build's ok runs, that of the newest run first. Runs of which nothing is known are not among them. */
 struct db_setup { int64_t id, runs; char *text; };
 void db_setup_release(struct db_setup *p);
-int store_setups(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_setup **ret, size_t *ret_n);
+int store_setups(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_setup **ret,
+		 size_t *ret_n);
 /* Setup of the newest ok run of a tree, configuration and job on a machine; -ENOENT where none is known. */
-int store_setup_newest(struct store *s, int64_t tree, const char *kconfig, const char *job, int64_t machine, char **ret_text);
+int store_setup_newest(struct store *s, int64_t tree, const char *kconfig, const char *job, int64_t machine,
+		       char **ret_text);
 /* The boots of a build's ok runs whose setup differs from one, the compiler apart. */
-int store_foreign_boots(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *text, struct strv *ret);
+int store_foreign_boots(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *text,
+			struct strv *ret);
 
 #endif

@@ -235,7 +235,8 @@ static void add_setups(struct store *s, const struct facts *f, struct buf *out)
 	for (int k = 0; k < 2 && !words.len; k++)
 		setup_words_among(v[k], n[k], &words);
 	if (words.len) {
-		buf_adds(&shown, f->proven ? "between boots of the table below (not of the proof): " : "between the boots that were compared: ");
+		buf_adds(&shown, f->proven ? "between boots of the table below (not of the proof): "
+					   : "between the boots that were compared: ");
 		buf_add_shown(&shown, buf_str(&words));
 		add_wrapped(out, "measured otherwise", buf_str(&shown));
 	}

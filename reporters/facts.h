@@ -42,7 +42,7 @@ struct facts {
 	int64_t patch;                  /* which one of it bad is, from 1 */
 	bool good_in_series;
 	struct buf mbox;                /* its patches up to bad, empty where git does not have them */
-	double effect, lo, hi;          /* relative; of the proof, else of the whole change; infinite: from 0, lib/change.h */
+	double effect, lo, hi;          /* relative (infinite: from 0); of the proof, else of the whole change */
 	int verdict;                    /* -1 regression, +1 improvement, 0 not known */
 	bool exposed;                   /* a tree's code was built or measured with the robot's own rights */
 	char *root_image;
