@@ -151,8 +151,8 @@ struct judged {
 };
 
 /* A difference counts when it was not the machine that changed. */
-static int judge_different(struct engine *e, const struct scope *s, const char *metric, const struct verdict_result *v, size_t boots,
-			   struct judged *out)
+static int judge_different(struct engine *e, const struct scope *s, const char *metric, bool first,
+			   const struct verdict_result *v, size_t boots, struct judged *out)
 {
 	struct canary_verdict k = {0};
 	int r = engine_canary_verdict(e, s, metric, s->cmp.base, s->cmp.head, s->cmp.after_run, v->effect, &k);
@@ -166,6 +166,8 @@ static int judge_different(struct engine *e, const struct scope *s, const char *
 		return 0;
 	}
 	out->verdict = VERDICT_DIFFERENT;
+	out->metric = first ? NULL : metric;
+	out->unshown = false;
 	out->effect = v->effect;
 	out->mean_a = v->mean_a;
 	out->mean_b = v->mean_b;
@@ -207,7 +209,7 @@ static int judge_metric(struct engine *e, const struct scope *s, const char *met
 		vc.alpha /= n_kpis;
 		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
 		if (r >= 0 && v.verdict == VERDICT_DIFFERENT && out->verdict != VERDICT_DIFFERENT)
-			r = judge_different(e, s, metric, &v, a.n + b.n, out);
+			r = judge_different(e, s, metric, first, &v, a.n + b.n, out);
 		else if (r >= 0 && v.verdict == VERDICT_MORE && out->verdict == VERDICT_SAME)
 			out->verdict = VERDICT_MORE;
 		tell_metric(out, metric, first, &v, vc.min_effect);
