@@ -10,6 +10,7 @@
 
 #define STEP_TIMEOUT_S 120.0
 #define ALL_TIMEOUT_S 600.0
+#define PATCHED_MAX 10000       /* commits that are counted on a base */
 #define MESSAGE_MAX (256u << 10) /* of a mail's text: tree-limits.c refuses commits that are too large */
 
 struct apply {
@@ -398,20 +399,36 @@ static char *ref_name(const char *base, const struct patches *s)
 	return xasprintf("refs/kperfbot/patched/%.12s-%.12s", base, s->hash);
 }
 
+/* How many commits id has on top of base; 0 where it does not descend from it, or that cannot be told. */
+static size_t commits_on(const char *git_dir, git_repository *repo, const git_oid *base, const git_oid *id)
+{
+	char from[GIT_OID_HEXSZ + 1], to[GIT_OID_HEXSZ + 1];
+	_cleanup_strv_ struct strv ids = {0};
+	size_t ahead, behind;
+
+	if (!mirror_is_shallow(git_dir))
+		return git_graph_ahead_behind(&ahead, &behind, repo, id, base) < 0 || behind ? 0 : ahead;
+	git_oid_tostr(from, sizeof(from), base);
+	git_oid_tostr(to, sizeof(to), id);
+	if (shallow_is_ancestor(git_dir, from, to) <= 0 || shallow_list(git_dir, from, to, PATCHED_MAX, &ids) < 0)
+		return 0;
+	return ids.n;
+}
+
 /* 1: it is there already. */
 static int look_up(const char *git_dir, const char *base, const struct patches *s, struct patched *ret)
 {
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;
 	_cleanup_(cleanup_gcommit) git_commit *b = NULL;
 	_cleanup_free_ char *name = ref_name(base, s);
-	size_t ahead, behind;
+	size_t ahead;
 	git_oid id;
 	int r = repo_open(git_dir, &repo);
 
 	if (r < 0 || (r = repo_commit(repo, base, &b)) < 0)
 		return r;
 	if (git_reference_name_to_id(&id, repo, name) < 0 ||
-	    git_graph_ahead_behind(&ahead, &behind, repo, &id, git_commit_id(b)) < 0 || behind || !ahead)
+	    !(ahead = commits_on(git_dir, repo, git_commit_id(b), &id)))
 		return 0;
 	*ret = (struct patched){xstrdup(git_oid_tostr_s(&id)), ahead, true, NULL};
 	return 1;

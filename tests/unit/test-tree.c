@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Mirrors and graphs on real repositories, served by "git daemon" on the loopback. */
+#include "kernels/patches.h"
 #include "kernels/tree.h"
 #include "kernels/tree-priv.h"
 #include "lib/fs.h"
@@ -338,9 +339,28 @@ static int in_range(const char *a, const char *b)
 	return n;
 }
 
+/* A patch series on a shallow history is found again. */
+static void test_patched(const char *base)
+{
+	_cleanup_free_ char *path = xasprintf("%s/one.patch", top);
+	static const char mail[] = "From: Ann <ann@example.org>\nSubject: [PATCH] new file\n\n---\n"
+				   "diff --git a/new b/new\nnew file mode 100644\n--- /dev/null\n+++ b/new\n@@ -0,0 +1 @@\n+x\n";
+	struct patches s = {0};
+	struct patched p = {0}, again = {0};
+
+	fs_write_atomic(path, mail, strlen(mail));
+	is_int(patches_read(path, &s), 0, "a patch");
+	is_int(patches_apply(shallow_mirror, base, &s, true, &p), 0, "on a shallow history");
+	is_int(patches_apply(shallow_mirror, base, &s, true, &again), 0, "and again");
+	ok(!p.known && again.known && again.patches == 1 && streq(p.oid, again.oid), "is found");
+	patched_release(&p);
+	patched_release(&again);
+	patches_release(&s);
+}
+
 static void test_shallow(void)
 {
-	_cleanup_free_ char *head = NULL, *up4 = NULL, *up8 = NULL, *words = NULL, *base = NULL;
+	_cleanup_free_ char *head = NULL, *up4 = NULL, *up8 = NULL, *words = NULL, *base = NULL, *end = NULL;
 
 	free(sh("git checkout -q -b deep main; for i in 1 2 3 4 5 6 7 8 9; do echo $i >deep; git add deep; "
 		"git commit -qm deep$i; done"));
@@ -362,6 +382,10 @@ static void test_shallow(void)
 	is_int(in_range(up8, head), -ENOENT, "what lies below is not there");
 	is_int(in_range(up4, head) < 0 ? 0 : tree_range(shallow_mirror, up4, head, 2, &(struct tree_range){0}), -E2BIG,
 	       "no more than was asked for");
+
+	test_patched(head);
+	end = sh("head -n 1 %s/shallow", shallow_mirror);
+	test_patched(end);
 
 	shallow_remote(2);
 	shallow_fetch("a remote that became shallower");
