@@ -2,10 +2,10 @@
 /*
  * search-forks.c - commits of the range that do not descend from good.
  *
- * What a commit of the range has of the time before it is its past: the fork points among its ancestors (nodes outside of
- * the range, search_outside()). Whoever descends from good has all of good's past, and one of the two levels. A branch that
- * forked earlier lacks what came into good after that: its commits have a level of their own, which may be good's or not.
- * One past has one such level, with the culprit's step on top of it; the fork point itself is measured to know it.
+ * What a commit of the range has of the time before it is its past: the fork points among its ancestors (nodes outside
+ * of the range, search_outside()). Whoever descends from good has all of good's past, and one of the two levels. A branch
+ * that forked earlier lacks what came into good after that: its commits have a level of their own, which may be good's
+ * or not. One past has one such level, with the culprit's step on top of it; the fork point itself is measured to know it.
  */
 #include <search.h>
 #include <Rmath.h>
@@ -141,7 +141,7 @@ void shifts_release(struct shifts *h)
 
 static bool bit(const uint64_t *bits, size_t i) { return bits[i / 64] >> (i % 64) & 1; }
 
-/* Log density of all values of t's sites in each row of g, the level integrated out, those of bad sites moved down by step. */
+/* Log density of all values of t's sites in each row, the level integrated out, those of bad sites moved down by step. */
 static void own_rows(const struct search *s, const struct shift *t, const uint64_t *bad, double step, double *ret)
 {
 	struct grid own = s->noise.good;
@@ -234,7 +234,8 @@ const double *shift_split(const struct search *s, struct shift *t, const uint64_
 /* Sum over t's sites of one of their tables, mixed with the own level. */
 double *shift_mixed(const struct search *s, const struct shift *t, int table)
 {
-	const struct grid *g = table == TABLE_GOOD ? &s->noise.good : table == TABLE_BAD ? &s->noise.bad : &s->noise.one;
+	const struct noise *w = &s->noise;
+	const struct grid *g = table == TABLE_GOOD ? &w->good : table == TABLE_BAD ? &w->bad : &w->one;
 	double *sum = xcalloc(g->n_rows * g->n_levels, sizeof(*sum));
 
 	for (size_t k = 0; k < t->n; k++)
@@ -247,7 +248,8 @@ double *shift_mixed(const struct search *s, const struct shift *t, int table)
 
 void shifts_find(const struct search *s, struct shifts *ret)
 {
-	struct shifts h = {.shift = xcalloc(s->n_sites + 1, sizeof(*h.shift)), .log_own = log(SHIFT_PRIOR), .log_not = log1p(-SHIFT_PRIOR)};
+	struct shifts h = {.shift = xcalloc(s->n_sites + 1, sizeof(*h.shift)), .log_own = log(SHIFT_PRIOR),
+			   .log_not = log1p(-SHIFT_PRIOR)};
 
 	for (size_t i = 0; i < s->n_sites; i++) {
 		uint32_t past = s->past.of[s->site[i].node];

@@ -734,6 +734,10 @@ static bool opening(struct search *s, struct search_step *st)
 		give_up(st, "no commit of the range can matter");
 		return true;
 	}
+	if (s->past.of[head]) { /* nothing between them has good's level for sure */
+		give_up(st, "the head does not descend from good");
+		return true;
+	}
 	if (s->c.means_known)
 		return false;
 	if (s->skipped[0] || s->skipped[head]) {

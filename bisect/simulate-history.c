@@ -95,7 +95,7 @@ static void window_merge(struct window *w)
 	w->tip = window_commits(w, w->b.d.n - 1, between(w->t, 0, 2));
 }
 
-/* A commit of good's past, after fork number after, changed the level by step: who has no later fork point lacks that. */
+/* A commit of good's past, after fork number after, changed the level by step: who has no later fork lacks that. */
 static void window_past(struct trial *t, uint32_t n_forks, uint32_t after, double step)
 {
 	_cleanup_free_ bool *has = xcalloc(t->dag.n, sizeof(*has));
@@ -130,7 +130,8 @@ static void make_merge_window(struct trial *t)
 		t->broken[k] |= rng_uniform(&t->rng) < 0.1;
 	}
 	for (int k = 0; k < 2; k++) { /* exactly the culprit's step undone, or any other */
-		double u = rng_uniform(&t->rng), step = u < 0.4 ? -t->c->snr : u < 0.7 ? 2 * t->c->snr * rng_normal(&t->rng) : 0;
+		double u = rng_uniform(&t->rng);
+		double step = u < 0.4 ? -t->c->snr : u < 0.7 ? 2 * t->c->snr * rng_normal(&t->rng) : 0;
 
 		window_past(t, w.n_forks, between(t, 1, w.n_forks), step);
 	}
@@ -138,7 +139,9 @@ static void make_merge_window(struct trial *t)
 
 const struct history histories[] = {
 	{"line", "one commit after the other, or with --merges merged topic branches", make_line, NULL},
-	{"merge-window", "topic branches that forked before good, most of them before a fix in good", make_merge_window, NULL},
-	{"outside", "both ends have one level: the change lies before the range, and nobody is to be named", make_outside, NULL},
+	{"merge-window", "topic branches that forked before good, most of them before a fix in good", make_merge_window,
+	 NULL},
+	{"outside", "both ends have one level: the change lies before the range, and nobody is to be named", make_outside,
+	 NULL},
 };
 const size_t n_histories = ARRAY_SIZE(histories);

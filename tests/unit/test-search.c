@@ -606,6 +606,26 @@ static void forks(void)
 	}
 }
 
+static void beside_good(void)
+{
+	struct dag_builder b = {0};
+	struct search_step st;
+	struct search *s;
+	struct dag d;
+
+	dag_add(&b, NULL, 0);
+	dag_add(&b, NULL, 0);
+	dag_add(&b, (const uint32_t[]){1}, 1);
+	dag_add(&b, (const uint32_t[]){2}, 1);
+	dag_take(&b, &d);
+	search_new(&sane, &d, &s);
+	search_outside(s, 1);
+	search_step(s, &st);
+	is_int(st.action, SEARCH_GAVE_UP, "a head beside good: %s", st.why);
+	search_free(s);
+	dag_release(&d);
+}
+
 /* However many fork points a history has, pasts are told apart in memory that grows with the commits. */
 static void many_forks(void)
 {
@@ -974,6 +994,7 @@ int main(void)
 	two_steps();
 	undone();
 	forks();
+	beside_good();
 	many_forks();
 	degenerate();
 	huge();
