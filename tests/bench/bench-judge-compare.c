@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What compare and detect reach: power and false alarms by simulation (fixed seeds), and how long they take. Prints one
+ * What compare reaches: power and false alarms by simulation (fixed seeds), and how long they take. Prints one
  * line a figure: what | target | measured. The whole-process figure runs the program beside this one.
  */
 #include "bisect/compare.h"
-#include "bisect/detect.h"
 #include "db/store.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -249,58 +248,9 @@ static void whole_process(const char *program)
 	fs_rm_rf(dir);
 }
 
-/* ---- detect ---- */
-
-enum { POINTS = 1000 };
-
-static void draw_series(double *v, int steps, double sigmas, double outliers)
-{
-	double level = 1000, sd = 10;
-
-	for (int i = 0; i < POINTS; i++) {
-		if (steps && i && i % (POINTS / (steps + 1)) == 0)
-			level += sd * sigmas * (i / (POINTS / (steps + 1)) % 2 ? 1 : -1);
-		v[i] = level + sd * normal() + (uniform() < outliers ? 6 * sd : 0);
-	}
-}
-
-static void detect_speed(void)
-{
-	static const struct { const char *what; int steps; double sigmas, outliers; } kinds[] = {
-		{"flat", 0, 0, 0}, {"flat, 5 % outliers", 0, 0, .05}, {"4 steps of 3 sigma, 2 % outliers", 4, 3, .02},
-		{"20 steps of 5 sigma", 20, 5, 0},
-	};
-	enum { SERIES = 200 };
-	_cleanup_free_ double *v = xcalloc(SERIES * POINTS, sizeof(*v));
-	_cleanup_free_ int64_t *index = xcalloc(POINTS, sizeof(*index));
-	struct detect_config cfg = {.min_effect = .002};
-
-	for (int i = 0; i < POINTS; i++)
-		index[i] = i;
-	for (size_t k = 0; k < ARRAY_SIZE(kinds); k++) {
-		_cleanup_free_ char *what = xasprintf("detect, 100,000 series x 1,000 points, s (%s)", kinds[k].what);
-		size_t found = 0;
-		double t;
-
-		state = 77;
-		for (int i = 0; i < SERIES; i++)
-			draw_series(v + (size_t)i * POINTS, kinds[k].steps, kinds[k].sigmas, kinds[k].outliers);
-		t = cpu_seconds();
-		for (int i = 0; i < SERIES; i++) {
-			struct detect_result r;
-
-			must(detect_run(&cfg, index, v + (size_t)i * POINTS, POINTS, &r));
-			found += r.n;
-			detect_result_release(&r);
-		}
-		line(what, "<= 60", "%.1f (%.2f points found of %d a series)", (cpu_seconds() - t) / SERIES * 100000,
-		     (double)found / SERIES, kinds[k].steps);
-	}
-}
-
 int main(int argc, char **argv)
 {
-	line("compare and detect: what", "target", "measured");
+	line("compare: what", "target", "measured");
 	two_samples(0);
 	two_samples(.05);
 	many_metrics(0, 0, "");
@@ -308,6 +258,5 @@ int main(int argc, char **argv)
 	many_metrics(0, .05, " (5 % outliers)");
 	compare_speed();
 	whole_process(argc > 1 ? argv[1] : "build/kperfbot");
-	detect_speed();
 	return 0;
 }
