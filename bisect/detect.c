@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Change points of a series: noise from differences, exact segmentation with a bounded loss, then points that are too
- * weak for what their neighbourhood shows are taken away again. */
+/* Change points of a series: noise from differences, exact segmentation with a bounded loss, then points that are modes of
+ * the noise or too weak for what their neighbourhood shows are taken away again, short excursions are added, each point is
+ * moved to where the commits near it say, and the end is looked at. */
 #include "bisect/detect-int.h"
 
 #define PENALTY 8.0             /* times ln(commits) */
@@ -243,7 +244,7 @@ static size_t find_cuts(struct series *s, const struct detect_config *c, struct 
 	k = drop_chance(s, c, cut, detect_excursions(s, c->min_segment, cut, k));
 	for (size_t i = 0; i < k; i++)
 		locate(s, c, cut, k, i);
-	measure_all(s, cut, 0, k, k);
+	k = drop_weak(s, c, cut, k);
 	if (find_end(s, c, k ? cut[k - 1].at : 0, &cut[k])) {
 		k++;
 		detect_correlate(s, cut, k);
