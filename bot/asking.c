@@ -11,7 +11,10 @@
 
 static char *folder(const struct ctx *c) { return xasprintf("%s/asking", c->config.state_dir); }
 
-static int active_tasks(struct ctx *c, struct db_task **ret, size_t *ret_n) { return store_tasks(c->store, "ready,running", ret, ret_n); }
+static int active_tasks(struct ctx *c, struct db_task **ret, size_t *ret_n)
+{
+	return store_tasks(c->store, "ready,running", ret, ret_n);
+}
 
 static bool has_id(const int64_t *v, size_t n, int64_t id)
 {
@@ -214,11 +217,13 @@ static bool is_asked(const struct db_task *t, const struct strv *lines, const in
 {
 	_cleanup_free_ char *line = xasprintf("task %" PRId64, t->id);
 
-	return strv_has(lines, line) || (has_id(stopped, n_stopped, t->comparison) && (streq(t->kind, "build") || streq(t->kind, "run")));
+	bool work = streq(t->kind, "build") || streq(t->kind, "run");
+
+	return strv_has(lines, line) || (work && has_id(stopped, n_stopped, t->comparison));
 }
 
-static int take_back_tasks(struct ctx *c, const struct strv *lines, const struct strv *alive, const int64_t *stopped, size_t n_stopped,
-			   struct asking_left *left)
+static int take_back_tasks(struct ctx *c, const struct strv *lines, const struct strv *alive, const int64_t *stopped,
+			   size_t n_stopped, struct asking_left *left)
 {
 	_cleanup_free_ int64_t *id = NULL;
 	struct db_task *t = NULL;
@@ -298,5 +303,6 @@ void asking_sweep(struct ctx *c)
 	for (size_t i = 0; i < a.dead_files.n; i++)
 		(void)unlink(a.dead_files.v[i]);
 	if (left.builds + left.boots)
-		store_event(c->store, 0, 0, 0, "%d builds and %d boots taken back: who asked for them has gone", left.builds, left.boots);
+		store_event(c->store, 0, 0, 0, "%d builds and %d boots taken back: who asked for them has gone", left.builds,
+			    left.boots);
 }

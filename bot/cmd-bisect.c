@@ -145,16 +145,19 @@ static void add_command(const struct ctx *c, const struct bisect_options *o, con
 }
 
 /* Two ends that lie side by side: where they parted, which is where a search can begin. */
-static int say_parted(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good, const char *bad)
+static int say_parted(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good,
+		      const char *bad)
 {
 	_cleanup_free_ char *base = NULL, *text = NULL, *subject = NULL;
 	_cleanup_buf_ struct buf command = {0};
 	struct commit_info info = {0};
 	int r = tree_merge_base(a->git_dir, good, bad, &base);
 
+	if (r == -ENOENT)
+		return err_set(-EINVAL, "'%s' (%.12s) and '%s' (%.12s) have no common ancestor: there is nothing to search between "
+			       "them", o->good, good, o->bad, bad);
 	if (r < 0)
-		return r == -ENOENT ? err_set(-EINVAL, "'%s' (%.12s) and '%s' (%.12s) have no common ancestor: there is nothing to search "
-						"between them", o->good, good, o->bad, bad) : r;
+		return r;
 	if (tree_commit(a->git_dir, base, &info) >= 0)
 		subject = term_safe(info.subject);
 	commit_info_release(&info);
@@ -166,14 +169,15 @@ static int say_parted(const struct ctx *c, const struct asked *a, const struct b
 }
 
 /* Can there be a first bad commit between them? */
-static int check_ends(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good, const char *bad)
+static int check_ends(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good,
+		      const char *bad)
 {
 	_cleanup_buf_ struct buf command = {0};
 	int r;
 
 	if (streq(good, bad))
-		return err_set(-EINVAL, "'%s' and '%s' are the same commit, %.12s: there is nothing to search between them", o->good,
-			       o->bad, good);
+		return err_set(-EINVAL, "'%s' and '%s' are the same commit, %.12s: there is nothing to search between them",
+			       o->good, o->bad, good);
 	r = tree_is_ancestor(a->git_dir, good, bad);
 	if (r != 0)
 		return MIN(r, 0);
@@ -183,8 +187,8 @@ static int check_ends(const struct ctx *c, const struct asked *a, const struct b
 	if (r < 0)
 		return r;
 	add_command(c, o, o->bad, o->good, &command);
-	return err_set(-EINVAL, "'%s' (%.12s) is an ancestor of '%s' (%.12s): the two are swapped, GOOD is the older one: %s", o->bad, bad,
-		       o->good, good, buf_str(&command));
+	return err_set(-EINVAL, "'%s' (%.12s) is an ancestor of '%s' (%.12s): the two are swapped, GOOD is the older one: %s",
+		       o->bad, bad, o->good, good, buf_str(&command));
 }
 
 /* What was stopped before the end goes on with all that was measured. Returns how many cases. */
@@ -197,7 +201,8 @@ static int go_on(struct ctx *c, const struct db_comparison *q, const char *asked
 	if (r >= 0 && streq(q->state, "cancelled"))
 		r = store_comparison_end(c->store, q->id, "open", NULL, NULL);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		if (k[i].comparison != q->id || !streq(k[i].state, "ignored") || !k[i].note || !startswith(k[i].note, ASKING_STOPPED))
+		if (k[i].comparison != q->id || !streq(k[i].state, "ignored") || !k[i].note ||
+		    !startswith(k[i].note, ASKING_STOPPED))
 			continue;
 		free(k[i].state);
 		free(k[i].note);
@@ -241,7 +246,8 @@ static double count_commits(const char *git_dir, const char *good, const char *b
 	return n > 0 ? n : 1000;
 }
 
-static int ask_question(struct ctx *c, const struct bisect_options *o, struct asking *asking, struct progress *progress, int64_t *ret_id)
+static int ask_question(struct ctx *c, const struct bisect_options *o, struct asking *asking, struct progress *progress,
+			int64_t *ret_id)
 {
 	struct engine e = {.cfg = &c->config, .store = c->store, .asked = o->mail ? ASKED_HAND_MAIL : ASKED_HAND};
 	_cleanup_(asked_release) struct asked a = {0};

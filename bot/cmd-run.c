@@ -134,7 +134,8 @@ static void say_bad_runs(const char *commit, const struct tally *t)
 		if (t->n > 1)
 			buf_addf(&b, " (%zu)", t->v[i].n);
 	}
-	term_printf(stderr, "kperfbot: %s%s%s\n", buf_str(&b), t->files ? "; files of the last one: " : "", t->files ? t->files : "");
+	term_printf(stderr, "kperfbot: %s%s%s\n", buf_str(&b), t->files ? "; files of the last one: " : "",
+		    t->files ? t->files : "");
 }
 
 /* No runs: the build's fault, or that of what should have built it. */
@@ -145,8 +146,8 @@ static void say_not_run(struct ctx *c, const struct scope *s, const char *commit
 
 	if (streq(b->state, "broken"))
 		term_printf(stderr, "kperfbot: %.12s does not build: %s%s%s%s\n", commit, b->error ? b->error : "no error line",
-			    b->log_path ? "\nkperfbot: its log: " : "", b->log_path && endswith(b->log_path, ".zst") ? "zstdcat " : "",
-			    b->log_path ? b->log_path : "");
+			    b->log_path ? "\nkperfbot: its log: " : "",
+			    b->log_path && endswith(b->log_path, ".zst") ? "zstdcat " : "", b->log_path ? b->log_path : "");
 	else if (store_task_by_key(c->store, key, &t) >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
 		term_printf(stderr, "kperfbot: %.12s was not built: %s; 'kperfbot queue retry %" PRId64 "' tries again\n", commit,
 			    t.result ? t.result : t.state, t.id);
@@ -156,7 +157,8 @@ static void say_not_run(struct ctx *c, const struct scope *s, const char *commit
 }
 
 /* Says what went wrong with the boots asked for since then; what went well is in the table. */
-static int say_ending(struct ctx *c, const struct scope *s, const char *commit, usec_t since, bool stopped, size_t *bad, size_t *good)
+static int say_ending(struct ctx *c, const struct scope *s, const char *commit, usec_t since, bool stopped, size_t *bad,
+		      size_t *good)
 {
 	_cleanup_(tally_release) struct tally t = {0};
 	_cleanup_(db_build_release) struct db_build b = {0};

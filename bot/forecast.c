@@ -55,22 +55,17 @@ static void add_proof(const struct forecast_work *w, bool now, struct span *buil
 
 static void steps_left(const struct forecast_work *w, struct span *builds, struct span *boots)
 {
+	struct span more_builds = {0}, more_boots = {0};
 	int n = side_boots(w, w->min_boots, 2), ends = MAX(2 * n - w->phase_boots, 0);
 
 	switch (w->phase) {
 	case FORECAST_COMPARING:
 		add(builds, w->ends_missing, w->ends_missing);
 		add(boots, ends, ends + 1 + (w->exact ? 2 : 4 * n));
-		if (w->sure)
-			add_search(w, 0, builds, boots), add_proof(w, false, builds, boots);
-		else {
-			struct span more_builds = {0}, more_boots = {0};
-
-			add_search(w, 0, &more_builds, &more_boots);
-			add_proof(w, false, &more_builds, &more_boots);
-			builds->hi += more_builds.hi;
-			boots->hi += more_boots.hi;
-		}
+		add_search(w, 0, &more_builds, &more_boots);
+		add_proof(w, false, &more_builds, &more_boots);
+		add(builds, w->sure ? more_builds.lo : 0, more_builds.hi);
+		add(boots, w->sure ? more_boots.lo : 0, more_boots.hi);
 		break;
 	case FORECAST_SEARCHING: /* the one that is built or booted now is one of those asked for */
 		add(builds, w->builds, w->builds);
@@ -104,7 +99,10 @@ static void add_product(struct sum *s, struct span n, struct span cost)
 }
 
 /* Of what runs the rest is to come; what takes longer than was thought is about to end. */
-static struct span rest_of(struct span cost, double gone) { return (struct span){MAX(cost.lo - gone, 0), MAX(cost.hi - gone, 0.05 * cost.hi)}; }
+static struct span rest_of(struct span cost, double gone)
+{
+	return (struct span){MAX(cost.lo - gone, 0), MAX(cost.hi - gone, 0.05 * cost.hi)};
+}
 
 static void take_one(struct span *n) { *n = (struct span){MAX(n->lo - 1, 0), MAX(n->hi - 1, 0)}; }
 
@@ -131,7 +129,8 @@ void forecast_left(const struct forecast_work *w, const struct forecast_costs *c
 	add_product(&s, builds, build);
 	add_product(&s, boots, boot);
 	floor_s = MAX(w->builds - 1, 0) * c->build.lo + MAX(w->boots - 1, 0) * c->boot.lo;
-	*ret = (struct forecast){.seconds = {MAX(s.middle - sqrt(s.down), floor_s), MAX(s.middle + sqrt(s.up), floor_s) + (w->phase != FORECAST_RUNS)},
+	s.up = MAX(s.middle + sqrt(s.up), floor_s) + (w->phase != FORECAST_RUNS); /* the report */
+	*ret = (struct forecast){.seconds = {MAX(s.middle - sqrt(s.down), floor_s), s.up},
 				 .steps = {all_builds.lo + all_boots.lo, all_builds.hi + all_boots.hi}};
 }
 

@@ -168,8 +168,8 @@ static void find_phase(const struct progress *p, struct ctx *c, const struct db_
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (k[i].comparison == q->id && db_case_lives(&k[i])) {
-			w->phase = streq(k[i].state, "proving") ? FORECAST_PROVING : streq(k[i].state, "found") ? FORECAST_WRITING :
-				   FORECAST_SEARCHING;
+			w->phase = streq(k[i].state, "proving") ? FORECAST_PROVING :
+				   streq(k[i].state, "found") ? FORECAST_WRITING : FORECAST_SEARCHING;
 			w->searched = (int)MAX(k[i].builds - 2, 0);
 		}
 	DB_LIST_RELEASE(k, n, db_case_release);
@@ -199,13 +199,15 @@ static void count(const struct progress *p, struct counts *n)
 
 static const char *phase_word(enum forecast_phase f)
 {
-	static const char *const words[] = {NULL, "comparing the two ends", "the search begins", "the proof begins", "the report is next"};
+	static const char *const words[] = {NULL, "comparing the two ends", "the search begins", "the proof begins",
+					    "the report is next"};
 
 	return words[f];
 }
 
 /* What happened since the last look, in the words that explain a longer time. NULL: nothing. */
-static const char *what_happened(struct progress *p, const struct forecast_work *w, const struct forecast_costs *costs, size_t changes)
+static const char *what_happened(struct progress *p, const struct forecast_work *w, const struct forecast_costs *costs,
+				 size_t changes)
 {
 	const char *what = changes ? "more is needed than was thought" : NULL;
 
@@ -288,7 +290,8 @@ int progress_look(struct progress *p, struct ctx *c, struct progress_view *ret)
 	w.booting_s = n.booting_s;
 	forecast_left(&w, &costs, &f);
 	now = mono_usec();
-	ret->raised = countdown_update(&p->countdown, f.seconds, p->last_look ? (now - p->last_look) / 1e6 : 0, ret->raised);
+	ret->raised = countdown_update(&p->countdown, f.seconds, p->last_look ? (now - p->last_look) / 1e6 : 0,
+				       ret->raised);
 	if (p->countdown.left.hi < SOON_S)
 		ret->raised = NULL;
 	p->last_look = now;
@@ -333,7 +336,8 @@ void progress_show(struct progress *p, struct ctx *c)
 	if (!p->terminal && !due && !v.raised && !(v.changed && strcmp(v.state, "deciding what is next")))
 		return;
 	since = progress_time((mono_usec() - p->start) / 1e6);
-	line = xasprintf("[%s] %s; %s%s%s%s", since, v.text, v.left, v.raised ? " (" : "", v.raised ? v.raised : "", v.raised ? ")" : "");
+	line = xasprintf("[%s] %s; %s%s%s%s", since, v.text, v.left, v.raised ? " (" : "", v.raised ? v.raised : "",
+			 v.raised ? ")" : "");
 	safe = term_safe(line);
 	if (p->terminal)
 		fprintf(p->out, "\r\033[K%.*s", columns(p->out) - 1, safe);

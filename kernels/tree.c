@@ -193,7 +193,9 @@ static int only_commit(git_repository *repo, const char *start, git_oid *ret)
 
 	if (r >= 0 && (r = git_status(&p)) < 0)
 		err_set(r, "cannot list what begins with '%s'", start);
-	for (char *save = NULL, *l = r < 0 ? NULL : strtok_r((char *)buf_str(&p.out), "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+	if (r < 0 || !p.out.len)
+		return r;
+	for (char *save = NULL, *l = strtok_r(p.out.s, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
 		_cleanup_(cleanup_object) git_object *o = NULL;
 		git_oid id;
 
@@ -203,10 +205,10 @@ static int only_commit(git_repository *repo, const char *start, git_oid *ret)
 		if (n++ < CANDIDATES_SHOWN)
 			add_candidate(repo, &id, &list);
 	}
-	if (r >= 0 && n > 1)
+	if (n > 1)
 		return err_set(-ENOTUNIQ, "'%s' is ambiguous, %zu commits begin so:%s%s", start, n, buf_str(&list),
 			       n > CANDIDATES_SHOWN ? "\n  ..." : "");
-	return r < 0 ? r : n == 1;
+	return n == 1;
 }
 
 /* 1 and *ret for the start of exactly one commit's id, 0 for none's. */
