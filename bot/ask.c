@@ -263,6 +263,8 @@ static int say_taken_back(struct ctx *c, struct asking *a)
 	if (left.builds + left.boots)
 		buf_addf(&b, "%s%d build%s and %d boot%s are not done and taken back", b.len ? "; " : "", left.builds,
 			 left.builds == 1 ? "" : "s", left.boots, left.boots == 1 ? "" : "s");
+	if (left.kept)
+		buf_addf(&b, "%sothers have asked for the same, which stays in the queue", b.len ? "; " : "");
 	fprintf(stderr, "kperfbot: stopped before the end: %s; what was measured is kept\n",
 		b.len ? buf_str(&b) : "nothing is left in the queue");
 	return 1;

@@ -250,7 +250,7 @@ static int take_back_tasks(struct ctx *c, const struct strv *lines, const struct
 static int take_back(struct ctx *c, const struct strv *lines, const struct strv *alive, struct asking_left *ret)
 {
 	_cleanup_free_ int64_t *stopped = xcalloc(lines->n + 1, sizeof(*stopped));
-	struct asking_left left = {0};
+	struct asking_left left = {.kept = !lines->n};
 	size_t n = 0;
 	int r = store_begin(c->store);
 
@@ -259,9 +259,10 @@ static int take_back(struct ctx *c, const struct strv *lines, const struct strv 
 	for (size_t i = 0; r >= 0 && i < lines->n; i++) {
 		int64_t id = id_in(lines->v[i], "comparison ");
 
-		if (!id || wants_comparison(alive, id))
+		if (!id)
 			continue;
-		r = stop_question(c, id, &left);
+		r = wants_comparison(alive, id) ? 0 : stop_question(c, id, &left);
+		left.kept |= r == 0;
 		if (r > 0)
 			stopped[n++] = id;
 		r = r == -ENOENT ? 0 : r;

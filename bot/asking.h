@@ -24,7 +24,7 @@ int asking_tasks(struct ctx *c, struct asking *a, const int64_t *comparison, siz
 /* It came to its end: the file goes away. */
 void asking_end(struct asking *a);
 /* It was stopped: takes back what nobody else waits for. Where a daemon runs the file stays, so that it looks, too. */
-struct asking_left { int builds, boots, questions; };
+struct asking_left { int builds, boots, questions; bool kept; };     /* kept: others want it, too */
 int asking_withdraw(struct ctx *c, struct asking *a, struct asking_left *ret);
 /* Takes back what the dead have asked for. */
 void asking_sweep(struct ctx *c);

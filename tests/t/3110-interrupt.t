@@ -119,6 +119,7 @@ begin bisect $base $head --tree small --job slow
 wait_for 60 more_runs "$before"
 kill -INT $pid; end
 is "$(db "SELECT state FROM comparison WHERE base <> head")" open "who joins in does not end what was asked with --queue"
+has "$dir/out" "others have asked for the same, which stays in the queue"
 in_search() { [ -n "$(db "SELECT id FROM \"case\" WHERE state IN ('bisecting', 'proving')")" ]; }
 db "UPDATE comparison SET state = 'cancelled', reason = 'stopped before the end' WHERE base <> head; UPDATE task SET state = 'cancelled', key = key || '~' || id WHERE state IN ('ready', 'running')"
 begin bisect $base $head --tree small --job slow
