@@ -36,6 +36,20 @@ static int no_more_tasks(void *arg, struct ctx *c)
 	return !busy;
 }
 
+/* Not all could be queued: then nothing of it stays. */
+static int take_back(struct ctx *c, struct waiting *w, int error)
+{
+	_cleanup_free_ int64_t *id = xcalloc(w->n + 1, sizeof(*id));
+	_cleanup_free_ char *why = xstrdup(err_msg());
+	struct asking_left left;
+
+	for (size_t i = 0; i < w->n; i++)
+		id[i] = w->s[i].cmp.id;
+	if (asking_tasks(c, &w->asking, id, w->n) >= 0)
+		(void)asking_withdraw(c, &w->asking, &left);
+	return err_set(error, "%s", why);
+}
+
 /* Waits for what was queued, which is ours from here on. */
 static int wait_for_tasks(struct ctx *c, struct waiting *w, bool quiet)
 {
@@ -357,8 +371,8 @@ static int measure(struct ctx *c, struct waiting *w, const struct points *p, con
 	int r = o->queue_only ? 0 : asking_begin(c, &w->asking);
 	bool stopped;
 
-	if (r >= 0)
-		r = queue(w, p, o);
+	if (r >= 0 && (r = queue(w, p, o)) < 0 && !o->queue_only)
+		return take_back(c, w, r);
 	if (r < 0 || o->queue_only)
 		return MIN(r, 0);
 	r = wait_for_tasks(c, w, o->quiet);

@@ -40,6 +40,15 @@ has "$dir/out" "2 of 2 boots of $(git -C "$dir/work" rev-parse --short=12 good) 
 has "$dir/out" "no such device: eth7"
 [ -d "$(sed -n 's/^kperfbot: .*files of the last one: //p' "$dir/out")" ]; ok $? "with a folder that is there"
 is "$(grep -c failed "$dir/stdout")" 2 "the table shows how they ended"
+# what cannot be queued as a whole leaves nothing behind
+run fails --commit good -n 9; is $? 1 "nine more fail"
+git -C "$dir/work" checkout -q -b topic good
+echo more >"$dir/work/NOTES"
+commit topic
+git -C "$dir/work" format-patch -q --stdout -1 >"$dir/etc/notes.mbox"
+run fails --commit good --matrix --patches none --patches "$dir/etc/notes.mbox" -n 2; is $? 1 "a matrix with a point that only fails"
+has "$dir/out" "runs of $(git -C "$dir/work" rev-parse --short=12 good) failed"
+is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM task WHERE state IN ('ready', 'running')")" 0 "the build of the other is not left in the queue"
 run half --commit good -n 4; is $? 1 "some fail: 1"
 has "$dir/out" "2 of 4 boots of"
 grep -Eq 'ops_per_sec +2 +2 +1000 ' "$dir/stdout"; ok $? "the others are in the table"
