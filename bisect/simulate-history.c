@@ -2,6 +2,12 @@
 /* The histories of "bisect simulate --history": each makes a graph, a truth, and how a measurement behaves. */
 #include "bisect/simulate-internal.h"
 
+/* Any of lo .. hi. */
+static uint32_t between(struct trial *t, uint32_t lo, uint32_t hi)
+{
+	return lo + (uint32_t)(rng_uniform(&t->rng) * (hi - lo + 1));
+}
+
 static void make_line(struct trial *t)
 {
 	simulate_history(&t->rng, t->c->n + 1, t->c->merges, &t->dag);
@@ -32,11 +38,6 @@ static void make_outside(struct trial *t)
 
 #define FORKS_MAX 6             /* in good's past, oldest first: nodes 1 .. n_forks */
 struct window { struct trial *t; struct dag_builder b; uint32_t n_forks, tip, n_old, old[64]; };
-
-static uint32_t between(struct trial *t, uint32_t lo, uint32_t hi)
-{
-	return lo + (uint32_t)(rng_uniform(&t->rng) * (hi - lo + 1));
-}
 
 static uint32_t window_commits(struct window *w, uint32_t at, uint32_t n)
 {
@@ -137,8 +138,76 @@ static void make_merge_window(struct trial *t)
 	}
 }
 
+/* ---- what goes wrong on a line ---- */
+
+/* One row of commits that do not build, up to a third of all, or two; half of the time the culprit is in or next to it. */
+static void make_blocks(struct trial *t)
+{
+	uint32_t n = t->c->n, len = between(t, 1, MAX(n / 3, 1)), rows = rng_uniform(&t->rng) < 0.3 && n > 6 ? 2 : 1;
+	bool near = rng_uniform(&t->rng) < 0.5;
+
+	make_line(t);
+	for (uint32_t k = 0; k < rows; k++) {
+		uint32_t size = MAX(len / rows, 1), from = between(t, 1, n - MIN(size, n - 1)), at = between(t, MAX(from, 2) - 1, from + size);
+
+		for (uint32_t x = from; x < MIN(from + size, t->dag.n - 1); x++)
+			t->broken[x] = true;
+		if (near && !k) {
+			trial_step(t, t->culprit, -t->c->snr);
+			t->culprit = MIN(at, n);
+			trial_step(t, t->culprit, t->c->snr);
+		}
+	}
+}
+
+/* The machine gets slower and faster again: a steady drift, a wave of one or two periods in 100 boots, or a jump half way. */
+static void make_drift(struct trial *t)
+{
+	make_line(t);
+	t->kind = between(t, 0, 2);
+	t->size = (rng_uniform(&t->rng) < 0.5 ? -1 : 1) * (0.5 + 1.5 * rng_uniform(&t->rng));
+	t->phase = rng_uniform(&t->rng);
+}
+
+static double boot_drift(struct trial *t, uint32_t node)
+{
+	double when = t->boots / 100.0, now;
+
+	now = t->kind == 0 ? when : t->kind == 1 ? 0.5 * sin(2 * M_PI * ((1 + t->phase) * when + t->phase)) : when > 0.1 + t->phase / 2;
+	return boot_plain(t, node) + t->size * now;
+}
+
+/* Builds and boots that fail now and then for no reason of the commit's. */
+static void make_flaky(struct trial *t)
+{
+	make_line(t);
+	for (uint32_t x = 1; x + 1 < t->dag.n; x++)
+		t->broken[x] |= rng_uniform(&t->rng) < 0.03;
+}
+
+static double boot_flaky(struct trial *t, uint32_t node)
+{
+	double y = boot_plain(t, node);
+
+	return rng_uniform(&t->rng) < 0.05 ? NAN : y;
+}
+
+/* A second step in the same direction, half as large to twice. */
+static void make_two_culprits(struct trial *t)
+{
+	make_line(t);
+	do
+		t->second = trial_pick(t);
+	while (t->second == t->culprit && t->c->n > 1);
+	trial_step(t, t->second, t->c->snr * (0.5 + 1.5 * rng_uniform(&t->rng)));
+}
+
 const struct history histories[] = {
 	{"line", "one commit after the other, or with --merges merged topic branches", make_line, NULL},
+	{"blocks", "rows of commits that do not build, up to a third of all; right is the smallest set, too", make_blocks, NULL},
+	{"drift", "the machine drifts by up to 2 sigma in 100 boots, goes up and down, or jumps", make_drift, boot_drift},
+	{"flaky", "3 % of builds and 5 % of boots fail for no reason of the commit's", make_flaky, boot_flaky},
+	{"two-culprits", "a second step, half as large to twice: right is either", make_two_culprits, NULL},
 	{"merge-window", "topic branches that forked before good, most of them before a fix in good", make_merge_window,
 	 NULL},
 	{"outside", "both ends have one level: the change lies before the range, and nobody is to be named", make_outside,

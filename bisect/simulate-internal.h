@@ -16,8 +16,10 @@ struct trial {
 	uint32_t second;        /* as right as the culprit; SIMULATE_NOBODY: there is none */
 	double *level;          /* per node, in standard deviations above the good base's */
 	bool *outside;          /* per node: a fork point before the range; NULL: there is none */
-	bool *broken, *built;   /* per node: does not build; was built in this trial */
+	bool *broken, *built, *booted;  /* per node: does not build; was built, had a good boot in this trial */
 	uint32_t boots, builds;
+	uint32_t kind;          /* the history's own: of drift, ... */
+	double size, phase;
 };
 
 struct history {

@@ -125,6 +125,7 @@ void trial_levels(struct trial *t)
 	t->level = xcalloc(n, sizeof(*t->level));
 	t->broken = xcalloc(n, sizeof(bool));
 	t->built = xcalloc(n, sizeof(bool));
+	t->booted = xcalloc(n, sizeof(bool));
 	trial_step(t, t->culprit, t->c->null ? 0 : t->c->snr);
 	trial_step(t, t->second, t->c->second);
 	for (uint32_t x = 1; x + 1 < n; x++)
@@ -138,13 +139,13 @@ static void trial_release(struct trial *t)
 	free(t->outside);
 	free(t->broken);
 	free(t->built);
+	free(t->booted);
 }
 
 /* Two failed boots and no good one: it does not boot, as the daemon sees it. */
 static void measure_step(struct trial *t, struct search *s, const struct search_step *st)
 {
 	bool failed = t->broken[st->node];
-	uint32_t good = 0;
 
 	if (!t->built[st->node])
 		t->builds += st->node > 0 && st->node + 1 < t->dag.n;
@@ -153,11 +154,11 @@ static void measure_step(struct trial *t, struct search *s, const struct search_
 		double y = t->history->boot ? t->history->boot(t, st->node) : boot_plain(t, st->node);
 
 		if (isnan(y)) {
-			failed = ++bad >= 2 && !good;
+			failed = ++bad >= 2 && !t->booted[st->node];
 			continue;
 		}
 		search_observe(s, st->node, LEVEL + y, t->boots);
-		good++;
+		t->booted[st->node] = true;
 		i++;
 	}
 	if (failed)
@@ -174,6 +175,22 @@ static bool holds(const struct search_step *st, uint32_t culprit)
 	return false;
 }
 
+/* No commit of the set that builds would have told its members apart. */
+static bool smallest_set(const struct trial *t, const struct search_step *st)
+{
+	_cleanup_free_ bool *seen = xcalloc(t->dag.n, sizeof(*seen));
+
+	for (uint32_t i = 0; i < st->set_n; i++) {
+		if (t->broken[st->set[i]])
+			continue;
+		dag_ancestors(&t->dag, st->set[i], seen);
+		for (uint32_t k = 0; k < st->set_n; k++)
+			if (!seen[st->set[k]])
+				return false;
+	}
+	return st->action == SEARCH_SET;
+}
+
 static void trial_score(const struct trial *t, const struct search_step *st, struct simulate_result *sum)
 {
 	bool named = st->action == SEARCH_FOUND || st->action == SEARCH_SET;
@@ -182,7 +199,7 @@ static void trial_score(const struct trial *t, const struct search_step *st, str
 	double truth = t->c->snr / LEVEL;
 
 	sum->named += named;
-	sum->exact += nobody || (!t->c->null && st->action == SEARCH_FOUND && right);
+	sum->exact += nobody || (!t->c->null && right && (st->action == SEARCH_FOUND || smallest_set(t, st)));
 	sum->covered += nobody || (!t->c->null && named && right);
 	sum->unfinished += st->action == SEARCH_GAVE_UP;
 	sum->not_reproduced += st->action == SEARCH_NOT_REPRODUCED;

@@ -767,7 +767,7 @@ static void histories(void)
 {
 	struct simulate_config c;
 	struct simulate_result r;
-	const char *const names[] = {"line", "merge-window", "outside"};
+	const char *const names[] = {"line", "blocks", "drift", "flaky", "two-culprits", "merge-window", "outside"};
 
 	simulate_config_default(&c);
 	c.n = 64;
