@@ -22,6 +22,7 @@
 #define MACHINE_SICK 5          /* infrastructure failures in a row that take a machine out */
 #define FETCH_TIMEOUT_S 1800
 #define BACKOFF_MAX_S 3600
+#define TELL_AGAIN 24           /* failed fetches in a row */
 
 struct work {
 	struct ctx *c;
@@ -731,8 +732,11 @@ int work_fetch(struct ctx *c, const char *tree, bool repair)
 	if (r < 0)
 		why = xstrdup(err_msg());
 	wait = work_poll_wait(tc.interval_s, r < 0 ? t.poll_failures + 1 : 0);
-	if (r < 0 && !t.poll_failures) /* say so once */
+	if (r < 0 && !t.poll_failures) /* say so once, and then about once a day */
 		store_event(c->store, 0, 0, 0, "tree '%s' cannot be reached: %s", tree, why);
+	else if (r < 0 && t.poll_failures % TELL_AGAIN == 0)
+		store_event(c->store, 0, 0, 0, "tree '%s' still cannot be reached, after %" PRId64 " failed tries: %s", tree,
+			    t.poll_failures + 1, why);
 	if (r >= 0 && t.poll_failures)
 		store_event(c->store, 0, 0, 0, "tree '%s' is back after %" PRId64 " failed %s", tree, t.poll_failures,
 			    t.poll_failures == 1 ? "try" : "tries");

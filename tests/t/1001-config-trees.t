@@ -71,5 +71,14 @@ ok $? "one that comes back is watched again"
 trees; kill -HUP "$daemon"
 wait_for 20 grep -q "tree 'g' is not in the configuration" "$dir/log"; ok $? "all go"
 is "$(watch a)" on "but for the one by hand"
+
+kp tree add dead "file://$dir/none.git" --program --artefact x --off >"$dir/out" 2>&1
+for failures in 0 1 24; do
+	sqlite3 "$dir/state/kperfbot.db" "UPDATE tree SET poll_failures = $failures WHERE name = 'dead'"
+	kp tree fetch dead >"$dir/out" 2>&1
+done
+kp query events >"$dir/out" 2>&1
+is "$(grep -c "'dead' cannot be reached" "$dir/out")" 1 "a tree that cannot be reached is told once"
+is "$(grep -c "'dead' still cannot be reached, after 25 failed tries" "$dir/out")" 1 "and not forgotten"
 kill -TERM "$daemon"; wait_for 25 bash -c "! kill -0 $daemon"; ok $? "the daemon ends"
 done_testing
