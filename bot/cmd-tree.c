@@ -13,6 +13,7 @@
 extern const struct verb verb_tree;
 
 #define NOT_GIVEN INT64_MIN
+#define TROUBLE_MAX 1000        /* bytes, about: a tree may have ten thousand branches */
 
 struct tree_options {
 	bool program, on, off, purge, trusted, untrusted, repair;
@@ -289,13 +290,16 @@ static void add_trouble(struct ctx *c, const struct db_tree *d, bool of_file, co
 		add_words(b, "no branch of the remote matches 'branches'; tags are not watched");
 	if (depth)
 		add_words(b, "%s", depth);
-	for (size_t i = 0; i < n; i++) {
+	for (size_t i = 0; i < n && b->len < TROUBLE_MAX; i++) {
 		if (branch[i].trouble)
 			add_words(b, "%s", branch[i].trouble);
 		else if (branch[i].head)
 			add_question(c, d->id, branch[i].name, b);
 	}
-	add_question(c, d->id, "", b);
+	if (b->len >= TROUBLE_MAX)
+		add_words(b, "...");
+	else
+		add_question(c, d->id, "", b);
 }
 
 static void list_row(struct table *t, struct ctx *c, const struct db_tree *d)

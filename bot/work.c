@@ -735,8 +735,8 @@ int work_fetch(struct ctx *c, const char *tree, bool repair)
 	if (r < 0 && !t.poll_failures) /* say so once, and then about once a day */
 		store_event(c->store, 0, 0, 0, "tree '%s' cannot be reached: %s", tree, why);
 	else if (r < 0 && t.poll_failures % TELL_AGAIN == 0)
-		store_event(c->store, 0, 0, 0, "tree '%s' still cannot be reached, after %" PRId64 " failed tries: %s", tree,
-			    t.poll_failures + 1, why);
+		store_event(c->store, 0, 0, 0, "tree '%s' still cannot be reached, after %" PRId64 " failed tries: %s",
+			    tree, t.poll_failures + 1, why);
 	if (r >= 0 && t.poll_failures)
 		store_event(c->store, 0, 0, 0, "tree '%s' is back after %" PRId64 " failed %s", tree, t.poll_failures,
 			    t.poll_failures == 1 ? "try" : "tries");

@@ -415,6 +415,13 @@ static void test_shallow(void)
 	is_int(n_ends(), 0, "which takes nothing away");
 }
 
+static int ask_range(void *ends, char out[TREE_ANSWER] _unused_)
+{
+	const char **end = ends;
+
+	return in_range(end[0], end[1]);
+}
+
 /* A side branch whose beginning lies below the end of the history; a mirror that an earlier fetch left with holes. */
 static void test_holes(void)
 {
@@ -441,7 +448,8 @@ static void test_holes(void)
 	tree_range_release(&r);
 
 	free(sh("rm -f %s/shallow", shallow_mirror));
-	is_int(in_range(base, head), -ENOENT, "a mirror with a hole");
+	/* in a child: libgit2 1.5 loses some bytes of a walk that fails */
+	is_int(tree_ask(ask_range, (const char *[]){base, head}, 20, (char[TREE_ANSWER]){0}), -ENOENT, "a mirror with a hole");
 	is_int(tree_remote_heads(shallow_url, NULL, NULL, 20, &refs), 0, "has a remote");
 	is_int(tree_repair(shallow_url, NULL, shallow_mirror, &refs, 60), 1, "which repairs it");
 	is_int(in_range(base, head), 5, "and the range is there");
