@@ -5,6 +5,7 @@
 #include "lib/proc.h"
 
 #define LINE_MAX_SHOWN 300
+#define MODULES_MAX (1u << 20)
 
 enum class { C_NONE, C_MAKE, C_BOX, C_SOURCE };
 
@@ -150,7 +151,7 @@ char *build_error_hint(const struct build_job *j, const char *log, const char *e
 	_cleanup_buf_ struct buf modules = {0}, attributes = {0};
 	_cleanup_free_ char *path = NULL;
 
-	if (tree_file_at(j->q->git_dir, j->q->commit, ".gitmodules", &modules) >= 0)
+	if (tree_file_at(j->q->git_dir, j->q->commit, ".gitmodules", &modules) >= 0 && modules.len <= MODULES_MAX)
 		path = submodule_in(buf_str(&modules), error);
 	if (path) {
 		_cleanup_free_ char *shown = term_safe(path);

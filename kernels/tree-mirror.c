@@ -67,7 +67,7 @@ int tree_url_check(const char *url)
 static char *git_words(const char *err)
 {
 	static const char *const advice[] = {"Please make sure", "and the repository exists", "hint:", "remote: Enumerating",
-					     "warning:"};
+					     "warning:", "remote: hint:", "remote: warning:"};
 	_cleanup_buf_ struct buf b = {0};
 	_cleanup_free_ char *copy = xstrdup(err);
 

@@ -44,4 +44,17 @@ kp tree fetch small --repair >"$dir/out" 2>&1; ok $? "nothing is missing the sec
 rm -rf "$dir/state/trees/small.git"
 kp tree fetch small >"$dir/out" 2>&1; ok $? "a mirror that was removed"
 git --git-dir "$dir/state/trees/small.git" cat-file -e "$head"; ok $? "is made anew, though no branch moved"
+
+# remotes that cannot give what their branches are made of: said by name, and tried again
+up config uploadpack.allowFilter true
+git clone -q --bare --filter=blob:none "file://$dir/up.git" "$dir/partial.git"
+git clone -q --bare "file://$dir/up.git" "$dir/grafted.git"
+git --git-dir "$dir/grafted.git" rev-parse "$head~2" >"$dir/grafted.git/info/grafts"
+for name in partial grafted; do
+	kp tree add $name "file://$dir/$name.git" --program --artefact bench --machine local >"$dir/out" 2>&1
+	kp tree fetch $name >"$dir/out" 2>&1; is $? 1 "a $name remote"
+done
+kp tree list >"$dir/out"
+has "$dir/out" "from promisor remote"
+has "$dir/out" "did not send all necessary objects"
 done_testing
