@@ -261,15 +261,32 @@ static void add_words(struct buf *b, const char *fmt, ...)
 	buf_addf(b, "%s%s", b->len ? "; " : "", text);
 }
 
+/* A case of the question that could not go on. */
+static void add_ended_case(struct ctx *c, const char *who, int64_t comparison, struct buf *b)
+{
+	struct db_case *cases = NULL;
+	size_t n = 0;
+
+	if (store_cases(c->store, "not-reproduced", &cases, &n) >= 0)
+		for (size_t i = 0; i < n; i++)
+			if (cases[i].comparison == comparison && cases[i].note &&
+			    startswith(cases[i].note, ENGINE_CANNOT))
+				add_words(b, "%s: case %" PRId64 " %s", who, cases[i].id, cases[i].note);
+	DB_LIST_RELEASE(cases, n, db_case_release);
+}
+
 /* Why the newest question of a branch ('': by hand) has no answer. */
 static void add_question(struct ctx *c, int64_t tree, const char *branch, struct buf *b)
 {
+	const char *who = *branch ? branch : "by hand";
 	struct db_comparison q = {0};
+	int r = store_comparison_newest(c->store, tree, branch, &q);
 
-	if (store_comparison_newest(c->store, tree, branch, &q) >= 0 && q.reason &&
-	    (streq(q.state, "open") || streq(q.state, "broken")))
-		add_words(b, "%s: comparison %" PRId64 " %s: %s", *branch ? branch : "by hand", q.id,
-			  streq(q.state, "open") ? "waits" : q.state, q.reason);
+	if (r >= 0 && q.reason && (streq(q.state, "open") || streq(q.state, "broken")))
+		add_words(b, "%s: comparison %" PRId64 " %s: %s", who, q.id, streq(q.state, "open") ? "waits" : q.state,
+			  q.reason);
+	else if (r >= 0 && streq(q.state, "different"))
+		add_ended_case(c, who, q.id, b);
 	db_comparison_release(&q);
 }
 

@@ -126,7 +126,7 @@ static void cancel_runs(struct engine *e, enum planned kind, int64_t id)
 
 static int end(struct engine *e, enum planned kind, int64_t id, const char *text)
 {
-	_cleanup_free_ char *why = xasprintf("cannot go on: %s", text);
+	_cleanup_free_ char *why = xasprintf(ENGINE_CANNOT "%s", text);
 
 	cancel_runs(e, kind, id);
 	if (kind == PLAN_CASE)

@@ -81,4 +81,14 @@ kp query events >"$dir/out" 2>&1
 is "$(grep -c "'dead' cannot be reached" "$dir/out")" 1 "a tree that cannot be reached is told once"
 is "$(grep -c "'dead' still cannot be reached, after 25 failed tries" "$dir/out")" 1 "and not forgotten"
 kill -TERM "$daemon"; wait_for 25 bash -c "! kill -0 $daemon"; ok $? "the daemon ends"
+
+# a case whose end is not in the mirror ends, and 'tree list' says why
+sqlite3 "$dir/state/kperfbot.db" "INSERT INTO job VALUES ('j', 'j', 'command', '{}', '{}', 'true');
+	INSERT INTO metric (name) VALUES ('m');
+	INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, state, created, asked)
+	SELECT 1, id, 'main', '$(printf 0%.0s {1..40})', 'x', 'program', 'j', 1, 'different', 1, 'daemon'
+	FROM tree WHERE name = 'a';
+	INSERT INTO \"case\" (comparison, metric, state, confidence, opened, changed, note)
+	VALUES (1, 1, 'not-reproduced', 0.9, 1, 1, 'cannot go on: no commit')"
+kp tree list >"$dir/out"; has "$dir/out" "main: case 1 cannot go on: no commit"
 done_testing
