@@ -14,6 +14,7 @@
 #define FIRST_BOOTS 2           /* at each end */
 #define OPENING_BOOTS 10         /* at each end before the search leaves them ... */
 #define OPENING_ODDS 0.4         /* ... unless the data speak 2.5 : 1 for an effect */
+#define SURELY_DIFFER 1e-6       /* p value of the ends' boots */
 #define END_ODDS 4.0             /* Bayes factor for the level of each end before anybody is named */
 #define NONE_PRIOR 0.1          /* a search starts after a change was seen */
 #define NONE_PRIOR_KNOWN 0.02   /* levels from history: it was seen before */
@@ -633,6 +634,24 @@ static bool ends_alike(struct search *s, uint32_t best, struct search_step *st)
 	return true;
 }
 
+static void give_up(struct search_step *st, const char *why)
+{
+	st->action = SEARCH_GAVE_UP;
+	st->why = why;
+}
+
+/* The boots of the ends alone, by a t test. A step that is hidden between larger ones can make "no effect" the best of
+ * models none of which fits; what is seen to differ must not be called the same. */
+static bool ends_differ(const struct search *s)
+{
+	double df = (double)s->n_obs - (double)s->n_sites, a = boots_at(s, 0), b = boots_at(s, s->dag->n - 1), t;
+
+	if (s->c.means_known || s->c.binary || !(s->noise.sigma > 0))
+		return false;
+	t = fabs(s->noise.delta) / (s->noise.sigma * sqrt(1 / a + 1 / b));
+	return 2 * pt(t, MAX(df, 1.0), 0, 0) < SURELY_DIFFER && relative(s, fabs(s->noise.delta)) > s->c.min_effect;
+}
+
 /* Nobody is named, or nothing is declared absent, unless the data say so: true when *st is final. */
 static bool finished(struct search *s, struct search_step *st)
 {
@@ -643,6 +662,8 @@ static bool finished(struct search *s, struct search_step *st)
 		st->action = SEARCH_NOT_REPRODUCED;
 		st->posterior = s->none;
 		st->why = "the two ends do not differ by an effect of interest";
+		if (ends_differ(s))
+			give_up(st, "the ends differ, but commits between fit neither of their levels: try parts of the range");
 		return true;
 	}
 	if (s->cl.post[best] < s->c.confidence || evidence > 1 / NONE_ODDS || lonely_site(s, best) != UINT32_MAX)
@@ -691,12 +712,6 @@ static bool joint_set(struct search *s, struct search_step *st)
 	st->action = st->set_n == 1 ? SEARCH_FOUND : SEARCH_SET;
 	st->why = "what can be measured does not tell these apart";
 	return true;
-}
-
-static void give_up(struct search_step *st, const char *why)
-{
-	st->action = SEARCH_GAVE_UP;
-	st->why = why;
 }
 
 static void measure(struct search_step *st, uint32_t node, size_t boots, const char *why)

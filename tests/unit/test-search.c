@@ -710,6 +710,24 @@ static void many_forks(void)
 	dag_release(&d);
 }
 
+/* A step of the ends that is hidden between larger ones is not called absent. */
+static void hidden_step(void)
+{
+	const double level[] = {100, 1e-320, 50, 49.9, 300};
+	struct play p = {.level = level, .sd = 0};
+	struct search_step st;
+	struct search *s;
+	struct dag d;
+
+	dag_line(5, &d);
+	p.dag = &d;
+	search_new(&sane, &d, &s);
+	st = play(s, &p, NULL);
+	ok(st.action != SEARCH_NOT_REPRODUCED, "ends of 100 and 300 differ, whatever lies between: %s", st.why);
+	search_free(s);
+	dag_release(&d);
+}
+
 static void degenerate(void)
 {
 	struct search_config c = sane;
@@ -1051,6 +1069,7 @@ int main(void)
 	forks();
 	beside_good();
 	many_forks();
+	hidden_step();
 	degenerate();
 	huge();
 	simulated();
