@@ -121,14 +121,17 @@ static int wrong_ranges(const struct graph *g)
 			bool want = g->reach[b][i] && !g->reach[a][i], have = false;
 
 			for (uint32_t j = 1; j < r.dag.n; j++)
-				have |= streq(r.oid[j], g->oid[i]);
+				if (streq(r.oid[j], g->oid[i]) && j > r.n_forks)
+					have = true;
+				else if (streq(r.oid[j], g->oid[i])) /* where a branch forked: in the past of a */
+					missing += !g->reach[a][i];
 			n += want;
 			missing += want != have;
 		}
 		for (uint32_t i = 1; i < r.dag.n; i++)
 			for (uint32_t e = r.dag.first[i]; e < r.dag.first[i + 1]; e++)
 				missing += r.dag.parent[e] >= i;
-		wrong += missing || (int)r.dag.n != n + 1;
+		wrong += missing || r.dag.n != r.n_forks + n + 1;
 		tree_range_release(&r);
 	}
 	return wrong;
