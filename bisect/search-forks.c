@@ -165,14 +165,6 @@ static void own_rows(const struct search *s, const struct shift *t, const uint64
 		ret[r] = grid_integral(&own, r, ll) - log(SHIFT_WIDTH * MAX(fabs(s->noise.delta), s->noise.sigma));
 }
 
-double *site_own(const struct search *s, size_t i)
-{
-	double *own = xcalloc(s->noise.good.n_rows, sizeof(*own));
-
-	own_rows(s, &(struct shift){.n = 1, .site = &i}, NULL, 0, own);
-	return own;
-}
-
 double shift_spread(const struct search *s)
 {
 	const struct site *base = search_site(s, 0), *head = search_site(s, s->dag->n - 1);

@@ -124,8 +124,6 @@ void shifts_find(const struct search *s, struct shifts *ret);
 void shifts_release(struct shifts *h);
 /* Per row: own density where pattern says which sites are bad, as shift.own; kept in t. */
 const double *shift_split(const struct search *s, struct shift *t, const uint64_t *pattern);
-/* Per row: log density of the values of one site at a level of its own; new. */
-double *site_own(const struct search *s, size_t i);
 /* Standard deviation of the step on another level than good's. */
 double shift_spread(const struct search *s);
 void fork_levels_release(struct fork_levels *l);

@@ -28,7 +28,6 @@
 #define NEGLIGIBLE_ROW (-16.0)
 #define OWN_LEVEL_ODDS 0.02      /* prior of a level of its own */
 #define OWN_LEVEL_SLOPE 2.0      /* nats for a label per standard error that the level is on its side of the turn */
-#define UNDONE_PRIOR 0.02        /* where the ends do not differ: of a commit between them at another level */
 #define MAX_SPLITS 3             /* pasts with both labels whose levels are summed both ways; of more the own level is taken */
 #define OWN_LEVEL_TURN 0.45      /* where: a little below the middle, so that equal steps do not tie */
 
@@ -413,19 +412,6 @@ static void mix_level(struct estimate *e, const struct grid *g, size_t r, const 
 	e->sigma += p * (g->row[r].sigma - e->sigma);
 }
 
-/* "No effect" is that the ends do not differ: what lies between may have been another and undone. */
-static void add_one(const struct search *s, size_t i, double *one)
-{
-	const struct grid *g = &s->noise.one;
-	_cleanup_free_ double *own = NULL;
-
-	if (!s->c.means_known && s->site[i].node && s->site[i].node != s->dag->n - 1)
-		own = site_own(s, i);
-	for (size_t k = 0; k < g->n_rows * g->n_levels; k++)
-		one[k] += own ? log_add(s->site[i].ll[TABLE_ONE][k] + log1p(-UNDONE_PRIOR), own[k / g->n_levels] + log(UNDONE_PRIOR))
-			      : s->site[i].ll[TABLE_ONE][k];
-}
-
 /* Likelihood of "no effect"; *ret_bad: the share of it in which every commit has the bad level (levels known). */
 static double none_loglik(const struct search *s, struct model *m, double *ret_bad, struct estimate *ret_level)
 {
@@ -438,8 +424,8 @@ static double none_loglik(const struct search *s, struct model *m, double *ret_b
 	*ret_bad = 0;
 	*ret_level = (struct estimate){0};
 	for (size_t i = 0; i < s->n_sites; i++)
-		if (!site_past(s, i))
-			add_one(s, i, one);
+		for (size_t k = 0; k < cells && !site_past(s, i); k++)
+			one[k] += s->site[i].ll[TABLE_ONE][k];
 	for (size_t f = 0; f < m->shifts.n; f++) {
 		_cleanup_free_ double *more = shift_mixed(s, &m->shifts.shift[f], TABLE_ONE);
 
