@@ -79,7 +79,7 @@ static struct cut *cut_at(struct cut *cut, size_t *n, size_t at)
 
 static size_t next_run(const struct series *s, size_t i, size_t to, double level, double off, struct run *ret)
 {
-	while (i < to && fabs(s->c[i].y - level) < off)
+	while (i < to && !(fabs(s->c[i].y - level) >= off))
 		i++;
 	*ret = (struct run){.at = i, .side = i < to ? copysign(1, s->c[i].y - level) : 1};
 	while (i < to && ret->side * (s->c[i].y - level) >= off)

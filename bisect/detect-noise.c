@@ -7,6 +7,7 @@
 #define RHO_ERROR 7.0           /* twice the standard error of the correlation, times sqrt(n): what is below is not believed */
 #define EXACT .9                /* share of the commits in plateaus that shows a series without noise */
 #define LEAST_LEFT .01          /* of the variance: less than that is rounding and tells nothing */
+#define MOST 1e200              /* typical values, in size: what is larger is cut, so that nothing overflows */
 #define FAR 1e100               /* what lies farther out, in sigmas, is cut here */
 
 /* ---- scale ---- */
@@ -100,7 +101,7 @@ static double group(const int64_t *index, const double *value, size_t n, struct 
 
 		for (j = i; j < n && index[j] == index[i]; j++)
 			if (isfinite(value[j]))
-				s->work[k++] = value[j] / s->unit;
+				s->work[k++] = MAX(-MOST, MIN(MOST, value[j] / s->unit));
 		if (!k)
 			continue;
 		y = stat_median(s->work, k);

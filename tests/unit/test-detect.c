@@ -101,6 +101,7 @@ static void degenerate(void)
 {
 	static const double same[12] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5}, step[12] = {5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6},
 			    spike[12] = {5, 5, 5, 5, 5, 1e300, 5, 5, 5, 5, 5, 5}, none[12] = {NAN, NAN, INFINITY, 1},
+			    wild[12] = {1e-320, 1e308, 2e-320, -1e308, 1e-320, 3e-320, 1e308, 1e-320, 2e-320, 1e-320, 3e-320, 2e-320},
 			    huge[12] = {1e300, 1e300, 1e300, 1e300, 1e300, 1e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300};
 	static const int64_t back[3] = {1, 3, 2}, one[12] = {0}, from[12] = {-9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2};
 	struct detect_config c = {0};
@@ -129,6 +130,9 @@ static void degenerate(void)
 		is_int(r.n, 0, "%zu values have none", n);
 		detect_result_release(&r);
 	}
+	r = run(wild, NULL, 12);
+	ok(!r.n && isfinite(r.sigma), "the largest among the least values do not overflow");
+	detect_result_release(&r);
 	ok(detect_run(&c, back, step, 3, &r) == -EINVAL, "indexes that go back are refused");
 }
 
