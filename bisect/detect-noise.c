@@ -7,7 +7,7 @@
 #define RHO_ERROR 7.0           /* twice the standard error of the correlation, times sqrt(n): what is below is not believed */
 #define EXACT .9                /* share of the commits in plateaus that shows a series without noise */
 #define LEAST_LEFT .01          /* of the variance: less than that is rounding and tells nothing */
-#define MOST 1e200              /* typical values, in size: what is larger is cut, so that nothing overflows */
+#define MOST 1e140              /* typical values, in size: what is larger is cut, so that nothing overflows */
 #define FAR 1e100               /* what lies farther out, in sigmas, is cut here */
 
 /* ---- scale ---- */
@@ -179,7 +179,7 @@ void detect_prepare(struct series *s, double min_effect, const int64_t *index, c
 		s->work[i] = s->c[i].y;
 	s->centre = detect_quantile(s->work, s->n, .5);
 	estimate_noise(s);
-	least = MAX(fabs(s->centre) * MAX(4 * DBL_EPSILON, min_effect / 10), 1e-300);   /* at least rounding */
+	least = MAX(fabs(s->centre) * MAX(4 * DBL_EPSILON, min_effect / 10), 1e-140);   /* at least rounding */
 	s->sigma = MAX(s->sigma, least);
 	scale(s, within);
 }
