@@ -25,7 +25,7 @@ static const char *iconv_name(const char *charset)
 	for (size_t i = 0; charset && i < ARRAY_SIZE(known); i++)
 		if (!strcasecmp(known[i].said, charset))
 			return known[i].is;
-	return "ISO-8859-1";
+	return NULL;
 }
 
 static bool said_utf8(const char *charset)
@@ -33,16 +33,33 @@ static bool said_utf8(const char *charset)
 	return !charset || !*charset || !strcasecmp(charset, "utf-8") || !strcasecmp(charset, "utf8");
 }
 
+/* Has letters that are UTF-8: a text with a byte that is not is spoilt UTF-8 then, and no other encoding. */
+static bool has_utf8(const char *s)
+{
+	size_t left = strlen(s), n;
+	enum utf8_class class;
+	uint32_t c;
+
+	for (; left; s += n, left -= n) {
+		n = utf8_next(s, left, &class, &c);
+		if (n > 1 && class != UTF8_INVALID)
+			return true;
+	}
+	return false;
+}
+
 char *utf8_from(const char *s, const char *charset)
 {
 	static const char unknown[] = "\xef\xbf\xbd";
 	size_t left = strlen(s), room = GROWS * left + 1;
 	char *in = (char *)s, *start, *out;
+	const char *from;
 	iconv_t c;
 
 	if (said_utf8(charset) && utf8_valid(s))
 		return xstrdup(s);
-	c = iconv_open("UTF-8", iconv_name(said_utf8(charset) ? NULL : charset));
+	from = iconv_name(charset);
+	c = iconv_open("UTF-8", from ? from : has_utf8(s) ? "UTF-8" : "ISO-8859-1");
 	if (c == (iconv_t)-1)
 		c = iconv_open("UTF-8", "ISO-8859-1");
 	if (c == (iconv_t)-1) /* a system without iconv's tables: ways out show such bytes as they can */

@@ -109,7 +109,7 @@ attack() { # STATE URL WORDS...: builds and shows what it got, by the rest of th
 	"$@" "$kperfbot" --state "$state" tree add hostile "file://$url" --program --artefact prog --machine local \
 		>>"$dir/log" 2>&1
 	"$@" "$kperfbot" --state "$state" tree fetch hostile >>"$dir/log" 2>&1
-	"$@" "$kperfbot" --state "$state" build main --tree hostile --json >"$dir/out" 2>&1
+	"$@" "$kperfbot" --state "$state" build main --tree hostile --json >"$dir/out" 2>>"$dir/log"
 	image=$(field "$dir/out" 'o["image"]')
 	[ -f "$image" ] && cp "$image" "$dir/seen" || : >"$dir/seen"
 }

@@ -574,6 +574,7 @@ static void test_encodings(void)
 	encoded("", "J\\303\\266rg", "J\xc3\xb6rg");
 	encoded("", "J\\366rg", "J\xc3\xb6rg");
 	encoded("encoding UTF-8\\n", "J\\366rg", "J\xc3\xb6rg");
+	encoded("", "J\\303\\266rg \\377", "J\xc3\xb6rg \xef\xbf\xbd");
 	encoded("encoding ISO-2022-CN-EXT\\n", "Ann", "Ann");
 	encoded("encoding ../../x//IGNORE\\n", "J\\366rg", "J\xc3\xb6rg");
 	encoded("encoding EUC-JP\\n", "a\\377b", "a\xef\xbf\xbd" "b");
