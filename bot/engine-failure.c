@@ -91,6 +91,11 @@ static int outcomes_of(struct engine *e, const struct scope *s, const char *comm
 	return 0;
 }
 
+static char *words_of(const struct db_run *run)
+{
+	return xasprintf("%s: %s", run->verdict, run->cause ? run->cause : "no cause known");
+}
+
 /* How the head fails most often since the question was asked, with the last such run's words; NULL: in no way. */
 static int main_failure(struct engine *e, const struct scope *s, char **ret)
 {
@@ -110,7 +115,7 @@ static int main_failure(struct engine *e, const struct scope *s, char **ret)
 		}
 	}
 	if (last)
-		*ret = xasprintf("%s: %s", last->verdict, last->cause ? last->cause : "no cause known");
+		*ret = words_of(last);
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	return r;
 }
@@ -253,6 +258,25 @@ int failure_observe(struct engine *e, const struct scope *s, const struct db_cas
 		r = r < 0 ? r : 1;
 	}
 	outcomes_release(&o);
+	return r;
+}
+
+/* The head may fail in the same way with other words, for which the culprit is not to blame. */
+int failure_own_words(struct engine *e, const struct scope *s, struct db_case *c, int64_t after_run)
+{
+	const char *kind = kind_of_failure(c->failure);
+	struct db_run *runs = NULL, *last = NULL;
+	size_t n = 0;
+	int r = runs_of(e, s, c->culprit, &runs, &n);
+
+	for (size_t i = 0; i < n; i++)
+		if (runs[i].id > after_run && outcome(runs[i].verdict, kind) == 1)
+			last = &runs[i];
+	if (last) {
+		free(c->failure);
+		c->failure = words_of(last);
+	}
+	DB_LIST_RELEASE(runs, n, db_run_release);
 	return r;
 }
 

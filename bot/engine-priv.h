@@ -47,6 +47,8 @@ int failure_compare(struct engine *e, const struct scope *s, const char *failure
 /* Tells the search what boots of a commit say. 1: nothing, since they fail in other ways. */
 int failure_observe(struct engine *e, const struct scope *s, const struct db_case *c, const char *commit, uint32_t node,
 		    struct search *search);
+/* Makes the last words of the culprit's runs after that one the case's. */
+int failure_own_words(struct engine *e, const struct scope *s, struct db_case *c, int64_t after_run);
 /* The tip with the culprit undone: 1: *ret_text tells; 0: to be booted. */
 int failure_revert(struct engine *e, const struct scope *s, struct db_case *c, const char *revert, int64_t after_run,
 		   char **ret_text);

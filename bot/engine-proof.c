@@ -211,7 +211,8 @@ static int prove_failure(struct engine *e, const struct scope *s, struct db_case
 		free(c->proof);
 		c->proof = text;
 	}
-	return case_state(e, c, "proving", "proven against its parent: %s", f.text);
+	r = failure_own_words(e, s, c, after);
+	return r < 0 ? r : case_state(e, c, "proving", "proven against its parent: %s", f.text);
 }
 
 static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)

@@ -3,22 +3,25 @@
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
-# make_repo: commits 0 to 9, tagged c0 to c9. From 5 to 8 the program fails; 3 does not build.
+# make_repo: commits 0 to 9, tagged c0 to c9. From 5 to 8 the program fails, from 7 on with other words; 3 does not build.
 make_repo() {
 	git init -q -b main "$dir/work" && cd "$dir/work" || return 1
 	git config user.name Ann; git config user.email ann@example.org
 	cat >bench.sh <<-'SH'
 		#!/bin/sh
 		# NOTES
-		if [ MODE = fails ]; then echo "bench: no such protocol" >&2; exit 3; fi
+		if [ MODE = fails ]; then echo "bench: no such WHAT" >&2; exit 3; fi
 		echo "ops_per_sec: $((1000 + $$ % 7))"
 	SH
 	echo works >mode
+	echo protocol >what
 	for i in $(seq 0 9); do
 		[ "$i" = 5 ] || echo "commit $i" >notes # so that 5 can be undone on top of the others
-		printf 'bench: bench.sh mode notes\n\tsed "s/NOTES/$$(cat notes)/; s/MODE/$$(cat mode)/" bench.sh >bench\n\tchmod +x bench\n' >Makefile
+		printf 'bench: bench.sh mode what notes\n\tsed "%s" bench.sh >bench\n\tchmod +x bench\n' \
+			's/NOTES/$$(cat notes)/; s/MODE/$$(cat mode)/; s/WHAT/$$(cat what)/' >Makefile
 		[ "$i" = 3 ] && printf 'bench:\n\tfalse\n' >Makefile
 		[ "$i" = 5 ] && echo fails >mode
+		[ "$i" = 7 ] && echo port >what # the newest words are not the culprit's
 		[ "$i" = 9 ] && echo works >mode
 		git add -A && git commit -q -m "bench: step $i" && git tag "c$i"
 	done
@@ -46,7 +49,7 @@ is "$(mails)" 1 "by one mail"
 	text = m.get_payload(decode=True).decode('utf-8')
 	print(text)
 	assert 'noticed that command fails on:' in text and 'commit: ' + sys.argv[2] in text
-	assert 'no such protocol' in text, 'the words'
+	assert 'no such protocol' in text and 'no such port' not in text, 'its own words'
 	assert 'the parent failed in 0 of 6 runs, the commit in 6 of 6' in ' '.join(text.split()), 'the proof'
 	assert 'fails in 0 of 3 boots' in text, 'the revert'
 	assert '%' not in text.split('proof:')[1].split('range:')[0].split('measured on')[0], 'no percentages of a metric'
