@@ -52,11 +52,12 @@ void verdict_fails(double alpha, size_t max_boots, const bool *a, size_t na, con
 
 	for (size_t i = 1; i <= n; i++)
 		best = MAX(best, log_e(a, b, i));
-	v.p = exp(-best);
+	v.p = more_often ? exp(-best) : 1;
 	if (e >= -log(alpha) && more_often) {
 		v.verdict = VERDICT_DIFFERENT;
 		v.why = "one fails, the other one does not";
-	} else if (n >= max_boots || (n >= FUTILE_BOOTS && e < 0) || (n >= FUTILE_EQUAL && !memcmp(a, b, n * sizeof(*a)))) {
+	} else if (n >= max_boots || (n >= FUTILE_BOOTS && e < 0) || e >= -log(alpha) ||
+		   (n >= FUTILE_EQUAL && !memcmp(a, b, n * sizeof(*a)))) {
 		v.verdict = VERDICT_SAME;
 		v.why = "no difference in failures shown";
 	} else {

@@ -210,11 +210,13 @@ static void failures(void)
 {
 	const double null[] = {0, 0.02, 0.1, 0.3, 0.5, 0.8, 1};
 	const struct { double a, b, power; size_t boots; } real[] = {{0, 1, 1, 6}, {0, 0.7, 0.95, 20}, {0.1, 0.8, 0.85, 25}, {0, 0.5, 0.85, 30}};
-	const bool none[9] = {0}, all[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1};
+	const bool none[9] = {0}, all[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, never[30] = {0};
 	struct failure_result v;
+	bool many[30];
 	struct rng r;
 	size_t n;
 
+	memset(many, true, sizeof(many));
 	rng_seed(&r, 11);
 	verdict_fails(0.01, 40, none, 0, all, 0, &v);
 	ok(v.verdict == VERDICT_MORE && v.more_boots == 2, "no boots: two more a side");
@@ -228,6 +230,9 @@ static void failures(void)
 	is_int(v.verdict, VERDICT_DIFFERENT, "6 do, p = %.2g", v.p);
 	verdict_fails(0.001, 40, all, 9, none, 9, &v);
 	ok(v.verdict != VERDICT_DIFFERENT, "the other way round is no failure");
+	ok(v.p == 1, "nor any evidence of one: p = %.2g", v.p);
+	verdict_fails(0.001, 40, many, 30, never, 30, &v);
+	ok(v.verdict == VERDICT_SAME && v.p == 1 && !v.more_boots, "30 the other way round: decided, p = %.2g", v.p);
 	verdict_fails(0.001, 40, all, 5, all, 5, &v);
 	is_int(v.verdict, VERDICT_MORE, "both fail 5 times: more");
 	verdict_fails(0.001, 40, all, 6, all, 6, &v);
