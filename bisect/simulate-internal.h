@@ -34,7 +34,7 @@ extern const size_t n_histories;
 
 /* For a finished dag: allocates level and broken; the culprit's and the second step, commits that do not build (--skip). */
 void trial_levels(struct trial *t);
-/* Adds step to the level of node and all that descend from it; nothing for SIMULATE_NOBODY. */
+/* Adds step to the level of node and all that descend from it; nothing for SIMULATE_NOBODY, nor with --null. */
 void trial_step(struct trial *t, uint32_t node, double step);
 /* Any node but the base. */
 uint32_t trial_pick(struct trial *t);

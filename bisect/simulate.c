@@ -110,7 +110,7 @@ void trial_step(struct trial *t, uint32_t node, double step)
 	const struct dag *d = &t->dag;
 	_cleanup_free_ bool *has = xcalloc(d->n, sizeof(*has));
 
-	for (uint32_t x = node; x < d->n; x++) { /* all commits of the history are ancestors of the last one or dangle */
+	for (uint32_t x = node; x < d->n && !t->c->null; x++) { /* all commits of the history are ancestors of the last one or dangle */
 		has[x] = x == node;
 		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
 			has[x] |= has[d->parent[e]];
@@ -126,7 +126,7 @@ void trial_levels(struct trial *t)
 	t->broken = xcalloc(n, sizeof(bool));
 	t->built = xcalloc(n, sizeof(bool));
 	t->booted = xcalloc(n, sizeof(bool));
-	trial_step(t, t->culprit, t->c->null ? 0 : t->c->snr);
+	trial_step(t, t->culprit, t->c->snr);
 	trial_step(t, t->second, t->c->second);
 	for (uint32_t x = 1; x + 1 < n; x++)
 		t->broken[x] = rng_uniform(&t->rng) < t->c->skip;
@@ -199,8 +199,8 @@ static void trial_score(const struct trial *t, const struct search_step *st, str
 	double truth = t->c->snr / LEVEL;
 
 	sum->named += named;
-	sum->exact += nobody || (!t->c->null && right && (st->action == SEARCH_FOUND || smallest_set(t, st)));
-	sum->covered += nobody || (!t->c->null && named && right);
+	sum->exact += nobody || (right && (st->action == SEARCH_FOUND || smallest_set(t, st)));
+	sum->covered += nobody || right;
 	sum->unfinished += st->action == SEARCH_GAVE_UP;
 	sum->not_reproduced += st->action == SEARCH_NOT_REPRODUCED;
 	sum->nominal += named ? st->posterior : 0;
@@ -219,19 +219,20 @@ static int trial_run(struct trial *t, struct simulate_result *sum)
 		.max_boots = c->max_boots,
 	};
 	struct search_step st;
-	struct search *s;
+	struct search *s = NULL;
 	int r;
 
 	t->history->make(t);
+	if (c->null)
+		t->culprit = t->second = SIMULATE_NOBODY;
 	r = search_new(&cfg, &t->dag, &s);
 	for (uint32_t x = 0; r >= 0 && t->outside && x < t->dag.n; x++)
 		r = t->outside[x] ? search_outside(s, x) : 0;
 	while (r >= 0 && (r = search_step(s, &st)) >= 0 && st.action == SEARCH_MEASURE)
 		measure_step(t, s, &st);
-	if (r >= 0) {
+	if (r >= 0)
 		trial_score(t, &st, sum);
-		search_free(s);
-	}
+	search_free(s);
 	trial_release(t);
 	return r;
 }

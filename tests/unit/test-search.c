@@ -850,6 +850,13 @@ static void histories(void)
 		ok(r.covered >= 0.95 - 3 * sqrt(0.95 * 0.05 / c.trials), "right in %.3f, %.1f boots, %.1f builds", r.covered, r.mean_runs,
 		   r.mean_builds);
 	}
+	c.null = true; /* whatever the history does besides, none of its commits has an effect */
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		c.history = names[i];
+		is_int(simulate_search(&c, &r), 0, "history %s without an effect", names[i]);
+		ok(r.named <= 0.05 && r.exact >= 0.9 && r.covered == r.exact, "names somebody in %.3f, says so in %.3f", r.named,
+		   r.exact);
+	}
 	c.history = "spiral";
 	is_int(simulate_search(&c, &r), -EINVAL, "no such history: %s", err_msg());
 }
