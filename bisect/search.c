@@ -759,8 +759,11 @@ static bool opening(struct search *s, struct search_step *st)
 		give_up(st, "an end of the range does not build or boot");
 		return true;
 	}
-	if (s->n_obs >= s->c.max_boots)
-		return false;
+	if (s->n_obs >= s->c.max_boots) {
+		if (!ends_measured(s))
+			give_up(st, "the boots ran out before both ends had any");
+		return !ends_measured(s);
+	}
 	for (int i = 0; i < 2; i++) {
 		uint32_t end = i ? head : 0;
 

@@ -768,6 +768,25 @@ static void degenerate(void)
 	dag_release(&d);
 }
 
+/* What was never measured is not called absent. */
+static void few_boots(void)
+{
+	struct search_config c = sane;
+	struct search_step st;
+	struct search *s;
+	struct dag d;
+
+	dag_line(9, &d);
+	c.max_boots = 2;
+	search_new(&c, &d, &s);
+	search_observe(s, 0, 100, 0);
+	search_observe(s, 4, 101, 1);
+	search_step(s, &st);
+	ok(st.action == SEARCH_GAVE_UP, "boots run out before the head has any: %s", st.why);
+	search_free(s);
+	dag_release(&d);
+}
+
 static void huge(void)
 {
 	struct rng r;
@@ -1078,6 +1097,7 @@ int main(void)
 	many_forks();
 	hidden_step();
 	degenerate();
+	few_boots();
 	huge();
 	simulated();
 	histories();
