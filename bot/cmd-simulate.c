@@ -6,7 +6,7 @@
 
 static void put(struct json_object *o, const char *key, double v)
 {
-	json_object_object_add(o, key, json_object_new_double(v));
+	json_object_object_add(o, key, isfinite(v) ? json_object_new_double(v) : NULL);
 }
 
 static void print_json(const struct simulate_result *r)
