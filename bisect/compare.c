@@ -449,7 +449,8 @@ static void verdicts(struct run *run)
 			if (test == TEST_CONSTANT)
 				d->q = d->p;
 			if (run->c->rule == CMP_LKP)
-				d->verdict = test == TEST_NONE ? CMP_NO_DATA : lkp_changed(m, b) ? CMP_CHANGED : CMP_UNSHOWN;
+				d->verdict = test == TEST_NONE ? CMP_NO_DATA :
+					     lkp_changed(m, b) ? CMP_CHANGED : CMP_UNSHOWN;
 			else
 				d->verdict = judge(run, test, d, least, &run->w[i].r, b);
 			changed = changed || cmp_is_change(d->verdict);

@@ -17,10 +17,10 @@ struct cmp_metric {
 enum cmp_rule { CMP_MODERATED, CMP_LKP };
 struct cmp_config { enum cmp_rule rule; size_t n_builds; double fdr; double confidence; bool all; };
 
-/* CHANGED: q <= fdr and at least the smallest effect; where the data are precise enough to tell, the whole interval lies
- * beyond it. SAME: none as large as the smallest effect, the whole interval is smaller. UNSHOWN: 0 is in the interval, and so
- * is more than the smallest effect. UNCLEAR: the metric alone looks changed, but not beside all the others; or it cannot be
- * tested. */
+/* CHANGED: q <= fdr and at least the smallest effect; where the data are precise enough to tell, the whole interval
+ * lies beyond it. SAME: none as large as the smallest effect, the whole interval is smaller. UNSHOWN: 0 is in the
+ * interval, and so is more than the smallest effect. UNCLEAR: the metric alone looks changed, but not beside all the
+ * others; or it cannot be tested. */
 enum cmp_verdict { CMP_SAME, CMP_UNSHOWN, CMP_CHANGED, CMP_UNCLEAR, CMP_APPEARED, CMP_VANISHED, CMP_NO_DATA };
 struct cmp_side { double mean, sd, stddev_pct; size_t runs, boots; };  /* stddev as LKP: population, 100*sd/mean */
 struct cmp_delta {              /* build b (from 1) against build 0 */

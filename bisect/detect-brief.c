@@ -13,7 +13,8 @@
 
 /* ---- excursions ---- */
 
-double detect_chance(const struct series *s, size_t from, size_t to, const struct run *r, size_t other, double level, double off)
+double detect_chance(const struct series *s, size_t from, size_t to, const struct run *r, size_t other, double level,
+		     double off)
 {
 	double n = (double)(to - from), out = 1;
 	size_t run = 0;
@@ -52,7 +53,8 @@ static bool agrees(const struct series *s, const struct run *r, double level, do
 	return false;
 }
 
-static bool is_excursion(const struct series *s, size_t from, size_t to, const struct run *r, double level, double spread)
+static bool is_excursion(const struct series *s, size_t from, size_t to, const struct run *r, double level,
+			 double spread)
 {
 	double top, n = (double)(to - from - r->k), z;
 
@@ -120,7 +122,8 @@ size_t detect_excursions(const struct series *s, size_t min_segment, struct cut 
 bool detect_is_burst(const struct series *s, const struct cut *cut, size_t n, size_t i)
 {
 	size_t prev = i ? cut[i - 1].at : 0, next = i + 2 < n ? cut[i + 2].at : s->n;
-	struct run r = {cut[i].at, i + 1 < n ? cut[i + 1].at - cut[i].at : s->n, copysign(1, cut[i].after - cut[i].before)};
+	struct run r = {cut[i].at, i + 1 < n ? cut[i + 1].at - cut[i].at : s->n,
+			copysign(1, cut[i].after - cut[i].before)};
 	double level, spread;
 
 	if (r.k > MOST_BRIEF || 2 * r.k >= next - prev || r.side * (cut[i + 1].after - cut[i + 1].before) > 0)
@@ -132,8 +135,8 @@ bool detect_is_burst(const struct series *s, const struct cut *cut, size_t n, si
 
 /* ---- modes ---- */
 
-/* Stays at a level: commits in a row that lie there; those that lie at neither level do not count. own: the longest inside
- * the segment. */
+/* Stays at a level: commits in a row that lie there; those that lie at neither level do not count. own: the longest
+ * inside the segment. */
 struct mode { double level; size_t from, to, now, inside, own, longest, second, n, total; };
 
 static void end_stay(struct mode *m)
@@ -146,8 +149,8 @@ static void end_stay(struct mode *m)
 	m->now = m->inside = 0;
 }
 
-/* Expected number of stays at least as long as the segment's own, were they of random (geometric) length like the others. The
- * two longest tell nothing of the others' mean: they may be levels. */
+/* Expected number of stays at least as long as the segment's own, were they of random (geometric) length like the
+ * others. The two longest tell nothing of the others' mean: they may be levels. */
 static double expected(const struct mode *m, double *ret_mean)
 {
 	*ret_mean = m->n > 2 ? (double)(m->total - m->longest - m->second) / (double)(m->n - 2) : INFINITY;
@@ -161,7 +164,8 @@ bool detect_is_mode(const struct series *s, const struct cut *cut, size_t n, siz
 			    {.level = cut[i].after, .from = cut[i].at, .to = next}};
 	double jump = fabs(m[1].level - m[0].level), stay[2], many[2];
 
-	if (jump < MODE_SPREADS * MAX(detect_spread(s, prev, cut[i].at, m[0].level, 1), detect_spread(s, cut[i].at, next, m[1].level, 1)))
+	if (jump < MODE_SPREADS * MAX(detect_spread(s, prev, cut[i].at, m[0].level, 1),
+				      detect_spread(s, cut[i].at, next, m[1].level, 1)))
 		return false;
 	for (size_t k = 0; k < s->n; k++)
 		for (int j = 0; j < 2; j++)

@@ -4,7 +4,7 @@
 
 #include <float.h>
 
-#define RHO_ERROR 7.0           /* twice the standard error of the correlation, times sqrt(n): what is below is not believed */
+#define RHO_ERROR 7.0           /* twice the standard error of the correlation, times sqrt(n): less is not believed */
 #define EXACT .9                /* share of the commits in plateaus that shows a series without noise */
 #define LEAST_LEFT .01          /* of the variance: less than that is rounding and tells nothing */
 #define MOST 1e140              /* typical values, in size: what is larger is cut, so that nothing overflows */
@@ -60,7 +60,8 @@ static double spread_at_lag(const struct series *s, size_t lag)
 	return v;
 }
 
-/* Do nearly all commits lie in plateaus of three or more equal values? Then what differs between neighbours are steps. */
+/* Do nearly all commits lie in plateaus of three or more equal values? Then what differs between neighbours are
+ * steps. */
 static bool is_exact(const struct series *s)
 {
 	size_t in = 0;
@@ -166,7 +167,6 @@ static double unit_of(const double *value, size_t n, double *work)
 	return k ? ldexp(1, MAX(-1000, MIN(1000, ilogb(typical)))) : 1;
 }
 
-
 void detect_prepare(struct series *s, double min_effect, const int64_t *index, const double *value, size_t n)
 {
 	double within, least;
@@ -196,7 +196,8 @@ double detect_spread(const struct series *s, size_t from, size_t to, double leve
 /* Each commit less its level, outliers moved in; 0 on average in each segment. */
 static void residuals(const struct series *s, size_t from, size_t to, double *r)
 {
-	double level = detect_level(s->c, from, to, s->work), mean = 0, clip = CAP_SIGMAS * detect_spread(s, from, to, level, 1);
+	double level = detect_level(s->c, from, to, s->work), mean = 0,
+	       clip = CAP_SIGMAS * detect_spread(s, from, to, level, 1);
 
 	for (size_t i = from; i < to; i++) {
 		r[i] = MAX(-clip, MIN(clip, s->c[i].y - level));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Change points of a series: noise from differences, exact segmentation with a bounded loss, then points that are modes of
- * the noise or too weak for what their neighbourhood shows are taken away again, short excursions are added, each point is
- * moved to where the commits near it say, and the end is looked at. */
+/* Change points of a series: noise from differences, exact segmentation with a bounded loss, then points that are modes
+ * of the noise or too weak for what their neighbourhood shows are taken away again, short excursions are added, each
+ * point is moved to where the commits near it say, and the end is looked at. */
 #include "bisect/detect-int.h"
 
 #define PENALTY 8.0             /* times ln(commits) */
@@ -25,8 +25,8 @@ static double weight_of(const struct series *s, size_t from, size_t to)
 	return w;
 }
 
-/* Scale of the commits around both levels. Where a side mixes modes of the noise the median of the distances does not see
- * it, so their mean square counts, too, with each distance at most the jump. */
+/* Scale of the commits around both levels. Where a side mixes modes of the noise the median of the distances does not
+ * see it, so their mean square counts, too, with each distance at most the jump. */
 static double local_spread(const struct series *s, size_t from, size_t at, size_t to, double before, double after)
 {
 	double jump = fabs(after - before), ss = 0;
@@ -134,8 +134,8 @@ static size_t drop_chance(struct series *s, const struct detect_config *c, struc
 
 /* ---- where exactly ---- */
 
-/* Commits from..to-1 around a cut; cost[t - from]: how much larger their loss is when the new level begins at t, from < t < to,
- * than when it begins at from. */
+/* Commits from..to-1 around a cut; cost[t - from]: how much larger their loss is when the new level begins at t,
+ * from < t < to, than when it begins at from. */
 struct place { size_t from, to; double cost[2 * WINDOW]; };
 
 static double loss(const struct commit *c, double level, double spread)
@@ -164,8 +164,8 @@ static void find_costs(const struct series *s, const struct cut *cut, struct pla
 	}
 }
 
-/* Posterior of the first commit at the new level, every one of the window as likely before: exp(-cost / 2), for noise that
- * is correlated a flatter one. The range grows from the cut to the likelier side until it holds SURE. */
+/* Posterior of the first commit at the new level, every one of the window as likely before: exp(-cost / 2), for noise
+ * that is correlated a flatter one. The range grows from the cut to the likelier side until it holds SURE. */
 static void find_range(const struct series *s, const struct place *p, struct cut *cut)
 {
 	double f = 2 * detect_inflation(s, WINDOW), least = INFINITY, all = 0, sum, w[2 * WINDOW] = {0};
@@ -225,7 +225,8 @@ static bool find_end(const struct series *s, const struct detect_config *c, size
 				cut.strength = 0;
 		}
 		if (cut.strength >= END_STRENGTH && (k > 1 || runs > 2) && cut.strength > best.strength &&
-		    !too_small(s, &cut, c->min_effect) && detect_chance(s, from, cut.at, &r, k - 1, cut.before, DETECT_OUT) < END_CHANCE)
+		    !too_small(s, &cut, c->min_effect) &&
+		    detect_chance(s, from, cut.at, &r, k - 1, cut.before, DETECT_OUT) < END_CHANCE)
 			best = cut;
 	}
 	*ret = best;

@@ -3,14 +3,15 @@
  * failure.h - does one commit fail more often than another one? Sequential, valid at any stopping time. Pure.
  *
  * Boots in turns are blocks of one boot of each side. The measure is an e-value for two Bernoulli streams (Turner, Ly,
- * Gruenwald, "Generic E-variables for exact sequential k-sample tests that allow for optional stopping", 2024): the product
- * over blocks of
+ * Gruenwald, "Generic E-variables for exact sequential k-sample tests that allow for optional stopping", 2024): the
+ * product over blocks of
  *
  *	p_a(y_a) p_b(y_b) / (p_0(y_a) p_0(y_b)),	p_0 = (p_a + p_b) / 2
  *
- * with p_a, p_b the failure rates that the blocks before lead one to expect. Where both fail at the same rate, whatever it is,
- * its expectation is at most 1 at every look, so P(E >= 1/alpha ever) <= alpha. The rates expected begin at .05 and .95 with
- * the weight of four boots: a commit that always fails beside one that never does takes 4 boots a side at alpha .01, 6 at .001.
+ * with p_a, p_b the failure rates that the blocks before lead one to expect. Where both fail at the same rate, whatever
+ * it is, its expectation is at most 1 at every look, so P(E >= 1/alpha ever) <= alpha. The rates expected begin at .05
+ * and .95 with the weight of four boots: a commit that always fails beside one that never does takes 4 boots a side at
+ * alpha .01, 6 at .001.
  */
 #ifndef KPB_BISECT_FAILURE_H
 #define KPB_BISECT_FAILURE_H

@@ -2,13 +2,14 @@
 /*
  * search-binary.c - the search for the first commit that fails: values are 1 (the boot failed) and 0 (it worked).
  *
- * A commit without the culprit fails at the rate a, one with it at b; both are integrated out with Beta priors, so that a
- * class's likelihood is a ratio of Beta functions of four counts (Gelman et al., Bayesian Data Analysis, 3rd ed., 2.4):
+ * A commit without the culprit fails at the rate a, one with it at b; both are integrated out with Beta priors, so that
+ * a class's likelihood is a ratio of Beta functions of four counts (Gelman et al., Bayesian Data Analysis, 3rd ed.,
+ * 2.4):
  *
  *	B(fails + a0, works + a1) / B(a0, a1) of the good sites	times the same of the bad sites
  *
- * A branch that forked before good (search-forks.c) shares these rates, or fails at one of its own. "No effect": one rate for
- * all others. A failure that is seen at good commits, too, makes a larger, and one boot tell less.
+ * A branch that forked before good (search-forks.c) shares these rates, or fails at one of its own. "No effect": one
+ * rate for all others. A failure that is seen at good commits, too, makes a larger, and one boot tell less.
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
@@ -59,12 +60,15 @@ static double further(const struct tally *known, const struct tally *more, const
 	return evidence(&all, prior) - evidence(known, prior);
 }
 
-/* What one past of search-forks.c says, beside what is known of both sides: it shares their rates or has one of its own, as
- * a branch that still has a bug that good is rid of. What shares them is known from then on. Returns the log likelihood. */
-static double take_past(const struct tally part[2], struct tally known[2], const double *const prior[2], double *ret_own)
+/* What one past of search-forks.c says, beside what is known of both sides: it shares their rates or has one of its
+ * own, as a branch that still has a bug that good is rid of. What shares them is known from then on. Returns the log
+ * likelihood. */
+static double take_past(const struct tally part[2], struct tally known[2], const double *const prior[2],
+			double *ret_own)
 {
 	const struct tally all = sum(&part[0], &part[1]);
-	double shares = log1p(-OWN_PRIOR) + further(&known[0], &part[0], prior[0]) + further(&known[1], &part[1], prior[1]);
+	double shares = log1p(-OWN_PRIOR) + further(&known[0], &part[0], prior[0]) +
+	       further(&known[1], &part[1], prior[1]);
 	double own = log(OWN_PRIOR) + evidence(&all, one_prior), both = log_add(shares, own);
 
 	*ret_own = exp(own - both);
@@ -94,7 +98,8 @@ static struct by_past find_pasts(const struct search *s)
 }
 
 /* Tallies of good and bad sites of each past under a class; pattern NULL: all good. */
-static void tally_sites(const struct search *s, const struct by_past *p, const uint64_t *pattern, struct tally (*ret)[2])
+static void tally_sites(const struct search *s, const struct by_past *p, const uint64_t *pattern,
+			struct tally (*ret)[2])
 {
 	memset(ret, 0, p->n * sizeof(*ret));
 	for (size_t i = 0; i < s->n_sites; i++)
@@ -115,8 +120,8 @@ static double all_pasts(const struct by_past *p, struct tally (*part)[2], const 
 	return total;
 }
 
-static void keep_levels(struct search *s, const struct by_past *p, uint32_t k, struct tally (*part)[2], const double *own,
-			const struct estimate *e)
+static void keep_levels(struct search *s, const struct by_past *p, uint32_t k, struct tally (*part)[2],
+			const double *own, const struct estimate *e)
 {
 	for (uint32_t f = 1; f < p->n; f++) {
 		const struct tally all = sum(&part[f][0], &part[f][1]);
@@ -159,7 +164,8 @@ void binary_loglik(struct search *s, struct likelihood *ret)
 		a = rate(&known[0], good_prior);
 		b = rate(&known[1], bad_prior);
 		ret->est[k] = (struct estimate){
-			.good = a, .bad = b, .sigma = MAX(sqrt((a * (1 - a) + b * (1 - b)) / 2), SIGMA_FLOOR), .delta = b - a,
+			.good = a, .bad = b, .sigma = MAX(sqrt((a * (1 - a) + b * (1 - b)) / 2), SIGMA_FLOOR),
+			.delta = b - a,
 			.delta_sd = sqrt(rate_var(&known[0], good_prior) + rate_var(&known[1], bad_prior))};
 		keep_levels(s, &p, k, part, own, &ret->est[k]);
 	}

@@ -9,8 +9,8 @@
  *	P(broken | broken) = b + (1 - b) r^d        P(broken | builds) = b - b r^d
  *
  * Only the nearest commit before and the nearest one after matter, whose states are known. b and L are learnt: the
- * likelihood is the product of the chain's steps from each known commit's nearest known ancestor, exact on a line. Every
- * octave of L has the same prior probability, so that between a broken commit and one that builds the edge may be
+ * likelihood is the product of the chain's steps from each known commit's nearest known ancestor, exact on a line.
+ * Every octave of L has the same prior probability, so that between a broken commit and one that builds the edge may be
  * anywhere, and the best probe of it is the middle; lone failures make L small and their neighbours worth a try.
  */
 #include "bisect/search-internal.h"
@@ -75,7 +75,8 @@ static void octaves_learn(const struct search *s, const struct near *before, str
 	double max = -INFINITY, sum = 0;
 
 	for (size_t length = 1; o->n < MAX_LENGTHS && length <= s->dag->n; length *= 2) {
-		double r = length == 1 ? 0 : exp(-1.0 / length), *power = xcalloc((size_t)s->dag->n + 1, sizeof(*power));
+		double r = length == 1 ? 0 : exp(-1.0 / length);
+		double *power = xcalloc((size_t)s->dag->n + 1, sizeof(*power));
 
 		power[0] = 1;
 		for (size_t i = 1; i <= s->dag->n && power[i - 1] > 1e-30; i++)

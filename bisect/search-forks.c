@@ -3,9 +3,10 @@
  * search-forks.c - commits of the range that do not descend from good.
  *
  * What a commit of the range has of the time before it is its past: the fork points among its ancestors (nodes outside
- * of the range, search_outside()). Whoever descends from good has all of good's past, and one of the two levels. A branch
- * that forked earlier lacks what came into good after that: its commits have a level of their own, which may be good's
- * or not. One past has one such level, with the culprit's step on top of it; the fork point itself is measured to know it.
+ * of the range, search_outside()). Whoever descends from good has all of good's past, and one of the two levels. A
+ * branch that forked earlier lacks what came into good after that: its commits have a level of their own, which may be
+ * good's or not. One past has one such level, with the culprit's step on top of it; the fork point itself is measured
+ * to know it.
  */
 #include <search.h>
 #include <Rmath.h>
@@ -141,7 +142,8 @@ void shifts_release(struct shifts *h)
 
 static bool bit(const uint64_t *bits, size_t i) { return bits[i / 64] >> (i % 64) & 1; }
 
-/* Log density of all values of t's sites in each row, the level integrated out, those of bad sites moved down by step. */
+/* Log density of all values of t's sites in each row, the level integrated out, those of bad sites moved down by
+ * step. */
 static void own_rows(const struct search *s, const struct shift *t, const uint64_t *bad, double step, double *ret)
 {
 	struct grid own = s->noise.good;

@@ -2,10 +2,11 @@
 /*
  * search-gain.c - what the next boot will tell: the mutual information (bits) of one value and the question who it was.
  *
- * Under each class, and under "no effect", the value's distribution is taken as normal: the mean is that of the level which
- * the commit then has, the variance that of a boot and of what is not known about the level. A commit's own boots moved both
- * levels, each under its own label; so one whose boots lie between the levels tells little more, and the ends, which no
- * class disputes, tell much while the levels are in doubt: what a bad level would be is what says whether this is one.
+ * Under each class, and under "no effect", the value's distribution is taken as normal: the mean is that of the level
+ * which the commit then has, the variance that of a boot and of what is not known about the level. A commit's own boots
+ * moved both levels, each under its own label; so one whose boots lie between the levels tells little more, and the
+ * ends, which no class disputes, tell much while the levels are in doubt: what a bad level would be is what says
+ * whether this is one.
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
@@ -28,7 +29,8 @@ static double mixture_information(const struct part *part, size_t n)
 		double sum = 0, weight = 0;
 
 		for (int k = 0; k < NODES; k++) {
-			double z = NODE_FROM + k * NODE_STEP, y = part[i].mean + z * part[i].sd, w = exp(-0.5 * z * z), mix = 0;
+			double z = NODE_FROM + k * NODE_STEP, y = part[i].mean + z * part[i].sd, w = exp(-0.5 * z * z),
+			       mix = 0;
 
 			for (size_t j = 0; j < n; j++) {
 				double u = (y - part[j].mean) / part[j].sd;

@@ -2,9 +2,9 @@
 /*
  * search-internal.h - the rooms of the culprit search: search.c (what to do next), search-graph.c (which commits can be
  * told apart, how much probability lies among a commit's ancestors), search-builds.c (which will build), search-noise.c
- * (how boots scatter), search-model.c (likelihood of the classes), search-forks.c (commits that do not descend from good),
- * search-drift.c (the same, should the machine drift), search-binary.c (of boots that fail), search-gain.c (what the next
- * boot will tell).
+ * (how boots scatter), search-model.c (likelihood of the classes), search-forks.c (commits that do not descend from
+ * good), search-drift.c (the same, should the machine drift), search-binary.c (of boots that fail), search-gain.c (what
+ * the next boot will tell).
  *
  * Two candidates with the same measured descendants have the same likelihood: they form a class. The classes are the
  * whole state of the inference, so its cost does not grow with the number of commits.
@@ -74,11 +74,12 @@ struct shift {                  /* what was measured of one past */
 	size_t n, *site;
 	double *own;            /* per row of the grids: log density at a level of their own */
 	double *good, *bad;     /* per cell: at that level or the label's, own mixed in */
-	struct shift_split *split; size_t n_splits, cap_splits; /* own where the sites of these bits are bad, the rest good */
+	struct shift_split *split; size_t n_splits, cap_splits; /* own where sites of these bits are bad, others good */
 };
 struct shifts { struct shift *shift; size_t n; double log_own, log_not; };
 
-struct fork_levels {            /* of the n pasts that were measured: expected level of good and bad commits, [past][class] */
+/* Of the n pasts that were measured: expected level of good and bad commits, [past][class]. */
+struct fork_levels {
 	size_t n;
 	uint32_t *past;
 	double (*level)[2];
@@ -147,7 +148,8 @@ double grid_integral(const struct grid *g, size_t r, const double *ll);
 /* e becomes the mean of both, more with probability p. */
 void estimate_merge(struct estimate *e, const struct estimate *more, double p);
 
-/* What the data say: log likelihood of every class and of "no effect", the effect under each class, the one level of none. */
+/* What the data say: log likelihood of every class and of "no effect", the effect under each class, the one level of
+ * none. */
 struct likelihood { double *of_class, none, all_bad; struct estimate *est, level; };
 void model_loglik(struct search *s, struct likelihood *ret);
 /* Levels unknown: makes *l the mean over drifts of the machine, where the data do not rule them out. */
@@ -157,8 +159,8 @@ void binary_loglik(struct search *s, struct likelihood *ret);
 double log_add(double a, double b);     /* log(exp(a) + exp(b)) */
 /* Fills cl.loglik, cl.post, none and est. */
 void model_evaluate(struct search *s);
-/* Levels unknown: Bayes factor of "that end has the level of the other one, what differs lies between" against class k, for
- * the likelier end. */
+/* Levels unknown: Bayes factor of "that end has the level of the other one, what differs lies between" against class k,
+ * for the likelier end. */
 double model_end_odds(struct search *s, uint32_t k, uint32_t *ret_end);
 /* Bits that one boot at x gives about who it was, levels unknown and all. */
 double boot_information(struct search *s, uint32_t x);

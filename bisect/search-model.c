@@ -17,8 +17,9 @@
  * have a level of its own, which speaks for the nearer label: so of two steps the larger is found first, of two equal ones
  * the earlier, and never a commit between them.
  *
- * Commits that do not descend from good: search-forks.c. Where all that is measured of a past has one label under a class,
- * that label's level and the own one are mixed cell by cell; where both labels occur the two are summed one after the other.
+ * Commits that do not descend from good: search-forks.c. Where all that is measured of a past has one label under a
+ * class, that label's level and the own one are mixed cell by cell; where both labels occur the two are summed one
+ * after the other.
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
@@ -28,7 +29,7 @@
 #define NEGLIGIBLE_ROW (-16.0)
 #define OWN_LEVEL_ODDS 0.02      /* prior of a level of its own */
 #define OWN_LEVEL_SLOPE 2.0      /* nats for a label per standard error that the level is on its side of the turn */
-#define MAX_SPLITS 3             /* pasts with both labels whose levels are summed both ways; of more the own level is taken */
+#define MAX_SPLITS 3             /* pasts with both labels whose levels are summed both ways; further ones: the own */
 #define OWN_LEVEL_TURN 0.45      /* where: a little below the middle, so that equal steps do not tie */
 
 struct row_sum { double log_sum, mean, var; };
@@ -274,14 +275,14 @@ static double sum_rows(const struct search *s, struct model *m, const double *ro
 		e.bad_var += p * m->rows[r].bad_var;
 	}
 	e.delta = (e.bad - e.good) / w;
-	*ret = (struct estimate){e.good / w, e.bad / w, e.sigma / w, e.delta, sqrt(MAX(d2 / w - e.delta * e.delta, 0.0)),
-				 e.good_var / w, e.bad_var / w};
+	*ret = (struct estimate){e.good / w, e.bad / w, e.sigma / w, e.delta,
+				 sqrt(MAX(d2 / w - e.delta * e.delta, 0.0)), e.good_var / w, e.bad_var / w};
 	return total;
 }
 
 /* The same with every past of split[n] at good's level or at its own: own is a set of bits. */
-static double sum_split(const struct search *s, struct model *m, uint32_t k, struct shift *const *split, size_t n, size_t own,
-			struct estimate *ret)
+static double sum_split(const struct search *s, struct model *m, uint32_t k, struct shift *const *split, size_t n,
+			size_t own, struct estimate *ret)
 {
 	const struct shifts *h = &m->shifts;
 	size_t rows = s->noise.good.n_rows;
@@ -513,8 +514,8 @@ static void own_levels(const struct search *s, const struct shift *t, uint32_t k
 }
 
 /* The same for one class, mixed by how likely its own level is: seen from the likeliest spread, row, and effect e. */
-static void fork_level(struct search *s, struct model *m, uint32_t k, struct shift *t, size_t row, const struct estimate *e,
-		       double ret[2])
+static void fork_level(struct search *s, struct model *m, uint32_t k, struct shift *t, size_t row,
+		       const struct estimate *e, double ret[2])
 {
 	const struct noise *w = &s->noise;
 	size_t bad = bad_sites(s, k, t);
@@ -607,7 +608,8 @@ double model_end_odds(struct search *s, uint32_t k, uint32_t *ret_end)
 	struct likelihood l = {.of_class = of_class, .est = e};
 
 	one.flat = true;
-	one.cl = (struct classes){.n = 3, .words = s->cl.words, .pattern = xmalloc(3 * bytes), .weight = weight, .est = e};
+	one.cl = (struct classes){.n = 3, .words = s->cl.words, .pattern = xmalloc(3 * bytes), .weight = weight,
+				  .est = e};
 	for (size_t f = 0; f < 3; f++)
 		memcpy(one.cl.pattern + f * words, s->cl.pattern + k * words, bytes);
 	for (size_t f = 0; f < 2; f++) {

@@ -6,11 +6,11 @@
 #define DRIFT_END_SHARE 0.2     /* more of them should the machine drift: only they tell how much */
 #define SURE_SHARE 0.2           /* ... and at commits that are surely good or surely bad, the ends among them */
 #define SURE 0.01
-#define FORK_WORTH 0.7           /* of a boot of a commit that does not descend from good: its level is to be known, too */
-#define LEAST_SPLIT 0.01         /* of the doubt that is allowed: what splits less is not measured where side branches forked */
+#define FORK_WORTH 0.7           /* of a boot of what does not descend from good: its level is to be known, too */
+#define LEAST_SPLIT 0.01         /* of the doubt that is allowed: what splits less is not measured with side branches */
 #define TOLD_BOOTS 20            /* times 1 + (2/snr)²: a commit with more has told what it can */
 #define BUILD_BOOTS 0.7         /* a build is written off over so much of the boots that settle a bit */
-#define WORTH_A_BUILD 0.1      /* chance to build: below, the commits around all failed, and it is taken to fail as they do */
+#define WORTH_A_BUILD 0.1      /* chance to build: below, all around failed, and it is taken to fail as they do */
 #define FIRST_BOOTS 2           /* at each end */
 #define OPENING_BOOTS 10         /* at each end before the search leaves them ... */
 #define OPENING_ODDS 0.4         /* ... unless the data speak 2.5 : 1 for an effect */
@@ -74,7 +74,8 @@ int search_new(const struct search_config *cfg, const struct dag *dag, struct se
 	s->none_prior = s->c.means_known ? NONE_PRIOR_KNOWN : NONE_PRIOR;
 	s->none = s->none_prior;
 	if (cfg->means_known)
-		s->est = (struct estimate){cfg->mean_good, cfg->mean_bad, cfg->sigma, cfg->mean_bad - cfg->mean_good, 0, 0, 0};
+		s->est = (struct estimate){.good = cfg->mean_good, .bad = cfg->mean_bad, .sigma = cfg->sigma,
+					   .delta = cfg->mean_bad - cfg->mean_good};
 	s->weight = xcalloc(dag->n, sizeof(*s->weight));
 	s->mass = xcalloc(dag->n, sizeof(*s->mass));
 	s->in_range = xcalloc(dag->n, sizeof(bool));
@@ -332,14 +333,15 @@ static uint32_t reference_due(const struct search *s, uint32_t x)
 }
 
 /*
- * Where the level of a past is not known for sure, a label is no value. There balance[x] becomes the variance of what is
- * expected at x over the candidates, in squared effects; of two levels an effect apart that is p (1 - p).
+ * Where the level of a past is not known for sure, a label is no value. There balance[x] becomes the variance of what
+ * is expected at x over the candidates, in squared effects; of two levels an effect apart that is p (1 - p).
  */
 static void fork_balance(struct search *s, const double *value, double *balance)
 {
 	const struct fork_levels *l = &s->forks;
 	uint32_t n = s->dag->n;
-	_cleanup_free_ double *part = xcalloc(n, sizeof(*part)), *one = xcalloc(n, sizeof(*one)), *two = xcalloc(n, sizeof(*two));
+	_cleanup_free_ double *part = xcalloc(n, sizeof(*part));
+	_cleanup_free_ double *one = xcalloc(n, sizeof(*one)), *two = xcalloc(n, sizeof(*two));
 	double some = 1 - s->none, delta2 = MAX(s->est.delta * s->est.delta, s->est.sigma * s->est.sigma);
 
 	for (uint32_t x = 0; x < n; x++)
@@ -363,8 +365,11 @@ static void fork_balance(struct search *s, const double *value, double *balance)
 			ancestor_mass(s, part, power == 1 ? one : two);
 		}
 		for (uint32_t x = 1; x < n; x++)
-			if (s->past.of[x] == l->past[f])
-				balance[x] = MAX(0.0, MIN(0.5, (square + two[x] - (mean + one[x]) * (mean + one[x])) / delta2));
+			if (s->past.of[x] == l->past[f]) {
+				double m = mean + one[x];
+
+				balance[x] = MAX(0.0, MIN(0.5, (square + two[x] - m * m) / delta2));
+			}
 	}
 }
 
@@ -377,7 +382,7 @@ static void best_splits(struct search *s, struct choice *built, struct choice *f
 	_cleanup_free_ double *chance = build_chance(s), *value = xcalloc(s->dag->n, sizeof(*value));
 	_cleanup_free_ double *balance = xcalloc(s->dag->n, sizeof(*balance));
 	double some = s->c.means_known ? 1 : 1 - s->none, told = TOLD_BOOTS * (1 + 4 / MAX(snr(s) * snr(s), 1e-3));
-	double least = s->past.n > 1 ? LEAST_SPLIT * (1 - s->c.confidence) : 1e-9; /* below, the commit's level is known */
+	double least = s->past.n > 1 ? LEAST_SPLIT * (1 - s->c.confidence) : 1e-9; /* below, the level is known */
 
 	*built = *fresh = (struct choice){UINT32_MAX, 0, 0, 1};
 	for (uint32_t x = 0; x < s->dag->n; x++)
@@ -467,7 +472,8 @@ static uint32_t lonely_answer(struct search *s)
 	return lonely_site(s, best);
 }
 
-/* Only two levels of a measured value, both unknown: boot_information() can tell what a boot is worth for them and for the search at once. */
+/* Only two levels of a measured value, both unknown: boot_information() can tell what a boot is worth for them and for
+ * the search at once. */
 static bool joint_levels(const struct search *s) { return !s->c.means_known && !s->c.binary && s->past.n <= 1; }
 
 /* The measured commit, ends included, where a boot tells most; of the others built the one that splits best. */
@@ -545,18 +551,20 @@ static void sure_boots(const struct search *s, double *ret_good, double *ret_bad
 	}
 }
 
-/* Where the worth of levels is not reckoned (side branches have their own; failing has rates): boots by rule to know them. */
+/* Where the worth of levels is not reckoned (side branches have their own; failing has rates): boots by rule to know
+ * them. */
 static bool levels_vague(const struct search *s)
 {
 	double good, bad, next = s->n_obs + 1, doubt = none_evidence(s);
 	size_t a = boots_at(s, 0), b = boots_at(s, s->dag->n - 1);
 
 	sure_boots(s, &good, &bad);
-	return (doubt > 0.05 && MIN(a, b) < 18) || (doubt > 0.25 && a + b < 0.5 * next) || MIN(good, bad) < SURE_SHARE / 2 * next;
+	return (doubt > 0.05 && MIN(a, b) < 18) || (doubt > 0.25 && a + b < 0.5 * next) ||
+	       MIN(good, bad) < SURE_SHARE / 2 * next;
 }
 
-/* The end to boot again, or UINT32_MAX: an effect must be likely before a search for it pays, and the ends must be seen now
- * and then until it is over, so that a drift of the machine shows. */
+/* The end to boot again, or UINT32_MAX: an effect must be likely before a search for it pays, and the ends must be seen
+ * now and then until it is over, so that a drift of the machine shows. */
 static uint32_t anchor_due(const struct search *s)
 {
 	uint32_t head = s->dag->n - 1;
@@ -565,8 +573,8 @@ static uint32_t anchor_due(const struct search *s)
 
 	if (s->c.means_known || s->doubtful_end != UINT32_MAX)
 		return s->doubtful_end;
-	if ((doubt > OPENING_ODDS && MIN(a, b) < OPENING_BOOTS) || (doubt > 1 && a + b < 0.5 * next) || a + b < share * next ||
-	    (!joint_levels(s) && levels_vague(s)))
+	if ((doubt > OPENING_ODDS && MIN(a, b) < OPENING_BOOTS) || (doubt > 1 && a + b < 0.5 * next) ||
+	    a + b < share * next || (!joint_levels(s) && levels_vague(s)))
 		return a <= b ? 0 : head;
 	return UINT32_MAX;
 }
@@ -609,9 +617,9 @@ static bool excluded(const struct search *s)
 }
 
 /*
- * A step up and another one back look like an effect while one end has few boots: whoever stands between would be named. So
- * the boots of both ends must speak for their levels, or the other way: true when *st is final, else s->doubtful_end is to
- * be booted, if any.
+ * A step up and another one back look like an effect while one end has few boots: whoever stands between would be
+ * named. So the boots of both ends must speak for their levels, or the other way: true when *st is final, else
+ * s->doubtful_end is to be booted, if any.
  */
 static bool ends_alike(struct search *s, uint32_t best, struct search_step *st)
 {
@@ -663,7 +671,8 @@ static bool finished(struct search *s, struct search_step *st)
 		st->posterior = s->none;
 		st->why = "the two ends do not differ by an effect of interest";
 		if (ends_differ(s))
-			give_up(st, "the ends differ, but commits between fit neither of their levels: try parts of the range");
+			give_up(st, "the ends differ, but commits between fit neither of their levels: "
+				    "try parts of the range");
 		return true;
 	}
 	if (s->cl.post[best] < s->c.confidence || evidence > 1 / NONE_ODDS || lonely_site(s, best) != UINT32_MAX)

@@ -24,8 +24,8 @@ struct search_config {
 	bool means_known;       /* history gives level and spread: */
 	double mean_good, mean_bad, sigma;
 	double sigma_floor;     /* relative resolution of the metric (deterministic machines): never believe in less */
-	bool binary;            /* values are 1 (failed) and 0 (worked), see search-binary.c; effects are differences of rates */
-	double nu;              /* degrees of freedom of the t likelihood; 0: learnt, see search-model.c */
+	bool binary;            /* values are 1 (failed), 0 (worked), effects differences of rates: search-binary.c */
+	double nu;              /* degrees of freedom of the t likelihood; 0: learnt, see search-noise.c */
 	double boot_cost;       /* seconds per boot and run */
 	double build_cost;      /* seconds per commit that is not built */
 	uint32_t max_boots;     /* give up beyond; 0: 2000 */
@@ -54,9 +54,9 @@ void search_free(struct search *s);
 /* The node's image equals that of all its parents, or its change cannot matter: it gets no prior; observations there
  * count for the level of its parent. */
 int search_drop(struct search *s, uint32_t node, enum search_drop why);
-/* The node is no commit of the range but one of good's ancestors, at which a branch forks that is merged later: it can be
- * measured and is never blamed. What descends from such nodes only, and not from node 0, has a level of its own, which may
- * be good's or not; so has what descends from no other node at all (an unrelated history). */
+/* The node is no commit of the range but one of good's ancestors, at which a branch forks that is merged later: it can
+ * be measured and is never blamed. What descends from such nodes only, and not from node 0, has a level of its own,
+ * which may be good's or not; so has what descends from no other node at all (an unrelated history). */
 int search_outside(struct search *s, uint32_t node);
 int search_built(struct search *s, uint32_t node);      /* measuring there costs no build */
 /* Does not build or boot. */
@@ -64,8 +64,8 @@ int search_skip(struct search *s, uint32_t node);
 /* A boot's value (runs of one boot averaged). when: any increasing number (time), for drift. */
 int search_observe(struct search *s, uint32_t node, double value, double when);
 int search_step(struct search *s, struct search_step *ret);
-/* The parent to compare a commit with: the first one that has the same past, so that nothing but the commit (and what else
- * it merges) lies between; without one the first. UINT32_MAX where it has none. */
+/* The parent to compare a commit with: the first one that has the same past, so that nothing but the commit (and what
+ * else it merges) lies between; without one the first. UINT32_MAX where it has none. */
 uint32_t search_parent(const struct search *s, uint32_t node);
 /* Posterior of "node is the culprit"; sums to 1 with search_posterior_none(). */
 double search_posterior(const struct search *s, uint32_t node);

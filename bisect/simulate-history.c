@@ -140,7 +140,8 @@ static void make_merge_window(struct trial *t)
 
 /* ---- what goes wrong on a line ---- */
 
-/* One row of commits that do not build, up to a third of all, or two; half of the time the culprit is in or next to it. */
+/* One row of commits that do not build, up to a third of all, or two; half of the time the culprit is in or next to
+ * it. */
 static void make_blocks(struct trial *t)
 {
 	uint32_t n = t->c->n, len = between(t, 1, MAX(n / 3, 1)), rows = rng_uniform(&t->rng) < 0.3 && n > 6 ? 2 : 1;
@@ -148,7 +149,8 @@ static void make_blocks(struct trial *t)
 
 	make_line(t);
 	for (uint32_t k = 0; k < rows; k++) {
-		uint32_t size = MAX(len / rows, 1), from = between(t, 1, n - MIN(size, n - 1)), at = between(t, MAX(from, 2) - 1, from + size);
+		uint32_t size = MAX(len / rows, 1), from = between(t, 1, n - MIN(size, n - 1));
+		uint32_t at = between(t, MAX(from, 2) - 1, from + size);
 
 		for (uint32_t x = from; x < MIN(from + size, t->dag.n - 1); x++)
 			t->broken[x] = true;
@@ -160,7 +162,8 @@ static void make_blocks(struct trial *t)
 	}
 }
 
-/* The machine gets slower and faster again: a steady drift, a wave of one or two periods in 100 boots, or a jump half way. */
+/* The machine gets slower and faster again: a steady drift, a wave of one or two periods in 100 boots, or a jump half
+ * way. */
 static void make_drift(struct trial *t)
 {
 	make_line(t);
@@ -173,7 +176,8 @@ static double boot_drift(struct trial *t, uint32_t node)
 {
 	double when = t->boots / 100.0, now;
 
-	now = t->kind == 0 ? when : t->kind == 1 ? 0.5 * sin(2 * M_PI * ((1 + t->phase) * when + t->phase)) : when > 0.1 + t->phase / 2;
+	now = t->kind == 0 ? when :
+	      t->kind == 1 ? 0.5 * sin(2 * M_PI * ((1 + t->phase) * when + t->phase)) : when > 0.1 + t->phase / 2;
 	return boot_plain(t, node) + t->size * now;
 }
 
@@ -204,13 +208,15 @@ static void make_two_culprits(struct trial *t)
 
 const struct history histories[] = {
 	{"line", "one commit after the other, or with --merges merged topic branches", make_line, NULL},
-	{"blocks", "rows of commits that do not build, up to a third of all; right is the smallest set, too", make_blocks, NULL},
-	{"drift", "the machine drifts by up to 2 sigma in 100 boots, goes up and down, or jumps", make_drift, boot_drift},
+	{"blocks", "rows of commits that do not build, up to a third of all; right is the smallest set, too",
+	 make_blocks, NULL},
+	{"drift", "the machine drifts by up to 2 sigma in 100 boots, goes up and down, or jumps", make_drift,
+	 boot_drift},
 	{"flaky", "3 % of builds and 5 % of boots fail for no reason of the commit's", make_flaky, boot_flaky},
 	{"two-culprits", "a second step, half as large to twice: right is either", make_two_culprits, NULL},
 	{"merge-window", "topic branches that forked before good, most of them before a fix in good", make_merge_window,
 	 NULL},
-	{"outside", "both ends have one level: the change lies before the range, and nobody is to be named", make_outside,
-	 NULL},
+	{"outside", "both ends have one level: the change lies before the range, and nobody is to be named",
+	 make_outside, NULL},
 };
 const size_t n_histories = ARRAY_SIZE(histories);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* simulate-internal.h - one simulated search (simulate.c) and the histories that it can be played on (simulate-history.c). */
+/* simulate-internal.h - one simulated search (simulate.c) and the histories that it can be played on
+ * (simulate-history.c). */
 #ifndef KPB_BISECT_SIMULATE_INTERNAL_H
 #define KPB_BISECT_SIMULATE_INTERNAL_H
 #include "bisect/simulate.h"
@@ -32,7 +33,8 @@ struct history {
 extern const struct history histories[];
 extern const size_t n_histories;
 
-/* For a finished dag: allocates level and broken; the culprit's and the second step, commits that do not build (--skip). */
+/* For a finished dag: allocates level and broken; the culprit's and the second step, commits that do not build
+ * (--skip). */
 void trial_levels(struct trial *t);
 /* Adds step to the level of node and all that descend from it; nothing for SIMULATE_NOBODY, nor with --null. */
 void trial_step(struct trial *t, uint32_t node, double step);

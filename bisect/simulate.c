@@ -110,7 +110,9 @@ void trial_step(struct trial *t, uint32_t node, double step)
 	const struct dag *d = &t->dag;
 	_cleanup_free_ bool *has = xcalloc(d->n, sizeof(*has));
 
-	for (uint32_t x = node; x < d->n && !t->c->null; x++) { /* all commits of the history are ancestors of the last one or dangle */
+	if (t->c->null)
+		return;
+	for (uint32_t x = node; x < d->n; x++) { /* all commits are ancestors of the last one or dangle */
 		has[x] = x == node;
 		for (uint32_t e = d->first[x]; e < d->first[x + 1]; e++)
 			has[x] |= has[d->parent[e]];

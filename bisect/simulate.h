@@ -36,8 +36,8 @@ struct simulate_config {
 struct simulate_result {
 	uint64_t trials;
 	double mean_runs, p95_runs, mean_builds;
-	double exact;           /* names exactly the culprit, or the smallest set that builds allow; of a history without one:
-				 * nobody, "not reproduced" */
+	double exact;           /* names exactly the culprit, or the smallest set that builds allow; of a history
+				 * without one: nobody, "not reproduced" */
 	double covered;         /* the same, or names a set that holds it */
 	double unfinished;      /* gave up */
 	double named;           /* names somebody, alone or in a set */

@@ -18,11 +18,11 @@
  *
  * DIFFERENT: E >= 1/alpha against every difference up to min_effect, that is, the 1 - alpha interval lies beyond it.
  * SAME:      the 95 % interval lies within +- min_effect; or max_boots is reached; or (futility) even an effect at the upper
- *            90 % limit of what was seen could not be shown by max_boots. "why" says which; the two latter are "unshown":
- *            nobody may call such builds the same. Futility cannot raise alpha.
+ *            90 % limit of what was seen could not be shown by max_boots. "why" says which; the two latter are
+ *            "unshown": nobody may call such builds the same. Futility cannot raise alpha.
  *
- * Relative changes are those of lib/change.h, but of a base that is none (0, or rounding dust) they are parts of the other
- * value, so that all stay finite.
+ * Relative changes are those of lib/change.h, but of a base that is none (0, or rounding dust) they are parts of the
+ * other value, so that all stay finite.
  */
 #ifndef KPB_BISECT_VERDICT_H
 #define KPB_BISECT_VERDICT_H

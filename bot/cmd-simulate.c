@@ -53,13 +53,13 @@ static const struct verb simulate_verb = {
 	.summary = "runs the culprit search on synthetic histories",
 	.text = "Plays many searches with random numbers in place of boots, by the very code that the daemon uses, and prints "
 		"how many boots and builds they took and how often they named the right commit.\n\n"
-		"exact is the share of searches that named exactly the culprit (or the smallest set that commits which do not build "
-		"allow; where there is none: nobody), covered that of those whose answer (a commit or a set that could not be told "
-		"apart) holds it, named that of those that named anybody, unfinished that of those that ran out of boots. nominal "
-		"is the mean of the probabilities that the searches stated with their answers: compare it with covered. bound_runs "
-		"is what information theory asks for at least when levels and spread are known. The "
-		"smallest effect of interest is half the step. With known levels builds are free unless told, since that bound counts "
-		"boots only.",
+		"exact is the share of searches that named exactly the culprit (or the smallest set that commits "
+		"which do not build allow; where there is none: nobody), covered that of those whose answer (a commit "
+		"or a set that could not be told apart) holds it, named that of those that named anybody, unfinished "
+		"that of those that ran out of boots. nominal is the mean of the probabilities that the searches "
+		"stated with their answers: compare it with covered. bound_runs is what information theory asks for "
+		"at least when levels and spread are known. The smallest effect of interest is half the step. With "
+		"known levels builds are free unless told, since that bound counts boots only.",
 	.run = NULL,
 };
 

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What detect reaches, by simulation with fixed seeds: false alarms on flat series of several kinds of noise, F1 with steps,
- * short excursions, how stable points are while a series grows, and how long it takes. One line a figure: what | target |
- * measured.
+ * What detect reaches, by simulation with fixed seeds: false alarms on flat series of several kinds of noise, F1 with
+ * steps, short excursions, how stable points are while a series grows, and how long it takes. One line a figure: what |
+ * target | measured.
  */
 #include "bisect/detect.h"
 #include "tests/bench/bench.h"
@@ -12,15 +12,19 @@
 enum { MAX_N = 10000, MARGIN = 5 };
 
 /* ar: correlation of neighbours. gap: distance of a second mode, entered and left with the probabilities to and from.
- * tail: degrees of freedom of Student's t, 0: normal. outliers: share that is up by 3 to 9. week: what two of each seven
- * commits add. lattice: distance of the values. widen: factor of the middle third. All in standard deviations. */
+ * tail: degrees of freedom of Student's t, 0: normal. outliers: share that is up by 3 to 9. week: what two of each
+ * seven commits add. lattice: distance of the values. widen: factor of the middle third. All in standard deviations. */
 struct noise { const char *name; double ar, gap, to, from, tail, outliers, week, lattice, widen, wander; };
 static const struct noise noises[] = {
-	{.name = "independent"}, {.name = "AR(1) .3", .ar = .3}, {.name = "AR(1) .6", .ar = .6}, {.name = "AR(1) .85", .ar = .85},
-	{.name = "AR(1) .97 and white", .wander = .97}, {.name = "t with 2 degrees", .tail = 2}, {.name = "5 % outliers", .outliers = .05},
+	{.name = "independent"}, {.name = "AR(1) .3", .ar = .3}, {.name = "AR(1) .6", .ar = .6},
+	{.name = "AR(1) .85", .ar = .85},
+	{.name = "AR(1) .97 and white", .wander = .97}, {.name = "t with 2 degrees", .tail = 2},
+	{.name = "5 % outliers", .outliers = .05},
 	{.name = "20 % outliers", .outliers = .2}, {.name = "two modes 50:50", .gap = 8, .to = .5, .from = .5},
-	{.name = "two modes 80:20", .gap = 8, .to = .2, .from = .8}, {.name = "mode of 4 commits in 12", .gap = 7, .to = .12, .from = .25},
-	{.name = "modes, AR(1) .5", .gap = 4, .to = .35, .from = .65, .ar = .5}, {.name = "two days of seven", .week = 1.5},
+	{.name = "two modes 80:20", .gap = 8, .to = .2, .from = .8},
+	{.name = "mode of 4 commits in 12", .gap = 7, .to = .12, .from = .25},
+	{.name = "modes, AR(1) .5", .gap = 4, .to = .35, .from = .65, .ar = .5},
+	{.name = "two days of seven", .week = 1.5},
 	{.name = "few values", .lattice = 1.7}, {.name = "three times as wide in the middle", .widen = 3},
 };
 
@@ -37,7 +41,8 @@ static void draw(const struct noise *k, double *v, int n)
 		if (uniform() < (mode ? k->from : k->to))
 			mode = !mode;
 		v[i] = ar * (k->widen > 0 && i > n / 3 && i < 2 * n / 3 ? k->widen : 1) + (mode ? k->gap : 0) +
-		       (k->wander > 0 ? 2 * slow : 0) + (i % 7 >= 5 ? k->week : 0) + (uniform() < k->outliers ? 3 + 6 * uniform() : 0);
+		       (k->wander > 0 ? 2 * slow : 0) + (i % 7 >= 5 ? k->week : 0) +
+		       (uniform() < k->outliers ? 3 + 6 * uniform() : 0);
 		if (k->lattice > 0)
 			v[i] = k->lattice * floor(v[i] / k->lattice + .5);
 	}
@@ -123,7 +128,8 @@ static void quality(void)
 	double mean_rate = 0, mean_f1 = 0;
 
 	for (size_t k = 0; k < ARRAY_SIZE(noises); k++) {
-		_cleanup_free_ char *what = xasprintf("%s: points per 1,000 flat values; F1 with steps", noises[k].name);
+		_cleanup_free_ char *what = xasprintf("%s: points per 1,000 flat values; F1 with steps",
+						      noises[k].name);
 		double v[1000], points = 0, values = 0, sum = 0;
 
 		state = 500 + k;
@@ -147,7 +153,8 @@ static void quality(void)
 		mean_rate += 1e3 * points / values / (double)ARRAY_SIZE(noises);
 		mean_f1 += sum / SERIES / (double)ARRAY_SIZE(noises);
 	}
-	line("all of these: points per 1,000 flat values; F1 with steps", "<= .1; >= .93", "%.2f; %.3f", mean_rate, mean_f1);
+	line("all of these: points per 1,000 flat values; F1 with steps", "<= .1; >= .93", "%.2f; %.3f", mean_rate,
+	     mean_f1);
 }
 
 /* ---- excursions, growth ---- */
@@ -158,7 +165,8 @@ static void excursions(void)
 	enum { SERIES = 400 };
 
 	for (size_t k = 0; k < ARRAY_SIZE(lengths); k++) {
-		_cleanup_free_ char *what = xasprintf("%d commits by 8 to 24 sigma and back: both ends exactly right", lengths[k]);
+		_cleanup_free_ char *what = xasprintf("%d commits by 8 to 24 sigma and back: both ends exactly right",
+						      lengths[k]);
 		int right = 0;
 
 		state = 600 + k;
@@ -212,8 +220,8 @@ static void growth(void)
 			detect_result_release(&old);
 		}
 	}
-	line("one commit more: points that move or go; provisional ones", "<= 1 %", "%.2f %%; %.1f %%", 100 * lost[0] / points[0],
-	     100 * lost[1] / points[1]);
+	line("one commit more: points that move or go; provisional ones", "<= 1 %", "%.2f %%; %.1f %%",
+	     100 * lost[0] / points[0], 100 * lost[1] / points[1]);
 }
 
 /* ---- speed ---- */
@@ -254,7 +262,8 @@ static void size(void)
 	static const int sizes[] = {1000, 3000, 10000};
 
 	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++) {
-		_cleanup_free_ char *what = xasprintf("one series of %d points, ms: slowest kind of noise, mean; a step each 50", sizes[k]);
+		_cleanup_free_ char *what = xasprintf("one series of %d points, ms: slowest kind of noise, mean; "
+						      "a step each 50", sizes[k]);
 		_cleanup_free_ double *v = xcalloc((size_t)sizes[k], sizeof(*v));
 		double worst = 0, sum = 0, steps = 0;
 

@@ -101,7 +101,8 @@ static void degenerate(void)
 {
 	static const double same[12] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5}, step[12] = {5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6},
 			    spike[12] = {5, 5, 5, 5, 5, 1e300, 5, 5, 5, 5, 5, 5}, none[12] = {NAN, NAN, INFINITY, 1},
-			    wild[12] = {1e-320, 1e308, 2e-320, -1e308, 1e-320, 3e-320, 1e308, 1e-320, 2e-320, 1e-320, 3e-320, 2e-320},
+			    wild[12] = {1e-320, 1e308, 2e-320, -1e308, 1e-320, 3e-320, 1e308, 1e-320, 2e-320, 1e-320,
+				    3e-320, 2e-320},
 			    huge[12] = {1e300, 1e300, 1e300, 1e300, 1e300, 1e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300};
 	static const int64_t back[3] = {1, 3, 2}, one[12] = {0}, from[12] = {-9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2};
 	struct detect_config c = {0};
@@ -256,7 +257,8 @@ static size_t excursions_found(size_t n, size_t at, size_t k, double size, doubl
 			v[i] += uniform() < outliers && (i < at - 1 || i > at + k) ? 30 : 0;
 		}
 		r = run(v, NULL, n);
-		found += r.n == 2 && r.v[0].index == (int64_t)at && r.v[1].index == (int64_t)(at + k) && !r.v[0].provisional &&
+		found += r.n == 2 && r.v[0].index == (int64_t)at && r.v[1].index == (int64_t)(at + k) &&
+			!r.v[0].provisional &&
 			 !r.v[1].provisional && fabs(r.v[0].after - r.v[1].before) < 1e-6;
 		detect_result_release(&r);
 	}
@@ -266,7 +268,8 @@ static size_t excursions_found(size_t n, size_t at, size_t k, double size, doubl
 static void excursions(void)
 {
 	static const struct { size_t n, at, k; double size, outliers; size_t least; } kinds[] = {
-		{46, 20, 6, 24, 0, 48}, {46, 20, 5, 24, 0, 48}, {46, 20, 4, 24, 0, 48}, {46, 20, 3, 24, 0, 40}, {400, 200, 6, 24, 0, 48},
+		{46, 20, 6, 24, 0, 48}, {46, 20, 5, 24, 0, 48}, {46, 20, 4, 24, 0, 48}, {46, 20, 3, 24, 0, 40},
+		{400, 200, 6, 24, 0, 48},
 		{400, 30, 11, 10, 0, 46}, {46, 38, 5, 24, 0, 44}, {200, 50, 6, -24, .03, 44},
 	};
 
@@ -275,7 +278,8 @@ static void excursions(void)
 
 		state = 20 + i;
 		found = excursions_found(kinds[i].n, kinds[i].at, kinds[i].k, kinds[i].size, kinds[i].outliers);
-		ok(found >= kinds[i].least, "%zu commits by %g sigma and back, in %zu, %g %% outliers: both ends right in %zu of 50", kinds[i].k,
+		ok(found >= kinds[i].least,
+		   "%zu commits by %g sigma and back, in %zu, %g %% outliers: both ends right in %zu of 50", kinds[i].k,
 		   kinds[i].size, kinds[i].n, 100 * kinds[i].outliers, found);
 	}
 }
@@ -320,7 +324,8 @@ static void add_burst(double *v, size_t n, enum burst kind)
 
 static void bursts(void)
 {
-	static const char *what[] = {"a burst of six scattered outliers", "six commits up, twice in one history", "two commits up",
+	static const char *what[] = {"a burst of six scattered outliers", "six commits up, twice in one history",
+		"two commits up",
 				     "each third commit up"};
 
 	for (enum burst kind = SCATTERED; kind <= FREQUENT; kind++) {
@@ -361,7 +366,8 @@ static double next_noise(struct noise *s)
 static void flat(void)
 {
 	static const struct { const char *what; struct noise noise; double at_most; } kinds[] = {
-		{"autocorrelation .3", {.ar = .3}, .1}, {"autocorrelation .6", {.ar = .6}, .3}, {"autocorrelation .85", {.ar = .85}, .9},
+		{"autocorrelation .3", {.ar = .3}, .1}, {"autocorrelation .6", {.ar = .6}, .3},
+		{"autocorrelation .85", {.ar = .85}, .9},
 		{"a mode that lasts for 4 commits of 12", {.gap = 7, .to = .12, .from = .25}, 1.6},
 		{"a mode, correlated", {.gap = 4, .to = .3, .from = .3, .ar = .5}, .2},
 		{"two modes, 60 to 40", {.gap = 8, .to = .4, .from = .6}, .1},
@@ -384,7 +390,8 @@ static void flat(void)
 			points += r.n;
 			detect_result_release(&r);
 		}
-		ok(1e3 * (double)points / (N * SERIES) <= kinds[k].at_most, "flat, %s: %.2f change points per 1,000 values", kinds[k].what,
+		ok(1e3 * (double)points / (N * SERIES) <= kinds[k].at_most,
+		   "flat, %s: %.2f change points per 1,000 values", kinds[k].what,
 		   1e3 * (double)points / (N * SERIES));
 	}
 }
@@ -419,7 +426,8 @@ static void ranges(void)
 			detect_result_release(&r);
 		}
 		width[k] = (double)wide / MAX(points, 1);
-		ok(points > 100 && inside >= .93 * points, "step of %.1f sigma: in the 95 %% range in %d of %d, %.1f commits wide", sizes[k], inside,
+		ok(points > 100 && inside >= .93 * points,
+		   "step of %.1f sigma: in the 95 %% range in %d of %d, %.1f commits wide", sizes[k], inside,
 		   points, width[k]);
 	}
 	ok(width[0] > width[1] && width[1] > width[2], "the larger the step the narrower");
@@ -437,7 +445,8 @@ static bool has(const struct detect_result *r, int64_t index)
 static void stable(void)
 {
 	static const struct { const char *what; struct noise noise; double outliers; } kinds[] = {
-		{"independent noise", {.ar = 0}, 0}, {"autocorrelation .6", {.ar = .6}, 0}, {"10 % outliers", {.ar = 0}, .1},
+		{"independent noise", {.ar = 0}, 0}, {"autocorrelation .6", {.ar = .6}, 0},
+		{"10 % outliers", {.ar = 0}, .1},
 	};
 	enum { N = 200, SERIES = 25 };
 
@@ -452,7 +461,8 @@ static void stable(void)
 
 			for (int i = 0; i < N; i++) {
 				level += i == 35 || i == 90 ? step : i == 140 ? -step : 0;
-				v[i] = level + 10 * next_noise(&s) + (uniform() < kinds[k].outliers ? 80 * uniform() : 0);
+				v[i] = level + 10 * next_noise(&s) +
+				       (uniform() < kinds[k].outliers ? 80 * uniform() : 0);
 			}
 			for (size_t n = 50; n <= N; n++) {
 				r = run(v, NULL, n);
@@ -466,7 +476,8 @@ static void stable(void)
 			}
 			detect_result_release(&old);
 		}
-		ok(points > 1000 && lost <= .008 * points, "%s: of %d points %d move or go when a value is added (%.2f %%)", kinds[k].what, points,
+		ok(points > 1000 && lost <= .008 * points,
+		   "%s: of %d points %d move or go when a value is added (%.2f %%)", kinds[k].what, points,
 		   lost, 100. * lost / points);
 	}
 }
@@ -500,8 +511,10 @@ static void numbers(void)
 	static const struct { const char *what; struct line l; bool found; } kinds[] = {
 		{"exact, 10 values", {5, 6, 0, 10, 5, .002}, true}, {"exact, 11 values", {5, 6, 0, 11, 6, .002}, true},
 		{"exact, 6 values: too few", {5, 6, 0, 6, 3, .002}, false},
-		{"exact, the last two: provisional", {5, 6, 0, 40, 38, .002}, true}, {"exact, the last one", {5, 6, 0, 40, 39, .002}, false},
-		{"exact, from the second on", {5, 6, 0, 40, 1, .002}, false}, {"exact, from the fourth on", {5, 6, 0, 40, 3, .002}, true},
+		{"exact, the last two: provisional", {5, 6, 0, 40, 38, .002}, true},
+		{"exact, the last one", {5, 6, 0, 40, 39, .002}, false},
+		{"exact, from the second on", {5, 6, 0, 40, 1, .002}, false},
+		{"exact, from the fourth on", {5, 6, 0, 40, 3, .002}, true},
 		{"1e15 and noise of 1, step of 10", {1e15, 1e15 + 10, 1, 40, 20, 0}, true},
 		{"1e15, step of 10", {1e15, 1e15 + 10, 0, 40, 20, 0}, true},
 		{"-1e15 and noise of 1, step of 10", {-1e15, -1e15 + 10, 1, 40, 20, 0}, true},

@@ -220,13 +220,15 @@ static void gain(void)
 	search_observe(s, 4, between[0], 4);
 	search_posterior_none(s);
 	for (uint32_t x = 0; x < 9; x += 4)
-		is_near(boot_information(s, x) / information_at(s, x), 1, 0.05, "boot at %u: as a plain integral has it", x);
+		is_near(boot_information(s, x) / information_at(s, x), 1, 0.05,
+			"boot at %u: as a plain integral has it", x);
 	first = boot_information(s, 4) / boot_information(s, 0);
 	for (int i = 0; i < 12; i++)
 		search_observe(s, 4, between[i % 4], 5 + i);
 	search_posterior_none(s);
 	more = boot_information(s, 4) / boot_information(s, 0);
-	ok(more < first && more < 1, "a commit between the levels tells less and less (%.2f, %.2f of an end's)", first, more);
+	ok(more < first && more < 1, "a commit between the levels tells less and less (%.2f, %.2f of an end's)", first,
+	   more);
 	search_free(s);
 	dag_release(&d);
 }
@@ -339,20 +341,22 @@ static void deterministic_machine(void)
 	}
 }
 
-/* Two instructions of 9,990: 0.02 %, eight standard deviations of a boot. It is found where the smallest change of interest
- * is set to 0.01 %, and excluded, not named, where that is left at 0.1 %. */
+/* Two instructions of 9,990: 0.02 %, eight standard deviations of a boot. It is found where the smallest change of
+ * interest is set to 0.01 %, and excluded, not named, where that is left at 0.1 %. */
 static void two_instructions(void)
 {
 	const double interest[] = {0.0001, 0.001};
 	enum { TRIALS = 30 };
 
 	for (size_t i = 0; i < ARRAY_SIZE(interest); i++) {
-		struct search_config c = {.confidence = 0.99, .min_effect = interest[i], .sigma_floor = 2e-5, .boot_cost = 6,
+		struct search_config c = {.confidence = 0.99, .min_effect = interest[i], .sigma_floor = 2e-5,
+					  .boot_cost = 6,
 					  .build_cost = 11};
 		uint32_t right = 0, boots = 0, absent = 0, proved = 0;
 
 		for (uint64_t t = 0; t < TRIALS; t++) {
-			struct verdict_config v = {.alpha = 0.001, .min_effect = interest[i], .min_boots = 2, .max_boots = 40,
+			struct verdict_config v = {.alpha = 0.001, .min_effect = interest[i], .min_boots = 2,
+						   .max_boots = 40,
 						   .sigma_floor = 2e-5};
 			struct verdict_result verdict = {0};
 			double a[40], b[40];
@@ -382,8 +386,8 @@ static void two_instructions(void)
 			dag_release(&d);
 		}
 		if (!i) {
-			ok(right >= TRIALS - 1, "0.02 %% on a deterministic machine: found in %u of %d, %.1f boots", right, TRIALS,
-			   (double)boots / TRIALS);
+			ok(right >= TRIALS - 1, "0.02 %% on a deterministic machine: found in %u of %d, %.1f boots",
+			   right, TRIALS, (double)boots / TRIALS);
 			ok(proved >= TRIALS - 1, "and proved in %u", proved);
 		} else {
 			is_int(absent, TRIALS, "of no interest below 0.1 %%");
@@ -445,8 +449,8 @@ static void skips_and_drops(void)
 	dag_release(&d);
 }
 
-/* What a search should say at best where some commits do not build: the candidates between the last commit that builds and
- * has the good level, and the first with the bad one. */
+/* What a search should say at best where some commits do not build: the candidates between the last commit that builds
+ * and has the good level, and the first with the bad one. */
 static bool is_block_set(const struct search_step *st, const bool *broken, uint32_t culprit)
 {
 	uint32_t lo = culprit, hi = culprit;
@@ -489,7 +493,8 @@ static void blocks(void)
 		rng_seed(&p.rng, 21);
 		search_new(&sane, &d, &s);
 		st = play(s, &p, broken);
-		ok(is_block_set(&st, broken, cases[i].culprit), "%s: the smallest answer there is (%u of %u)", cases[i].what, st.set_n, st.node);
+		ok(is_block_set(&st, broken, cases[i].culprit), "%s: the smallest answer there is (%u of %u)",
+		   cases[i].what, st.set_n, st.node);
 		ok(p.builds <= cases[i].builds + 2, "in %u builds, the ends among them", p.builds);
 		search_free(s);
 		free((double *)p.level);
@@ -497,8 +502,8 @@ static void blocks(void)
 	dag_release(&d);
 }
 
-/* A commit breaks the build of all its descendants until another mends it, which is how rows come about in a history with
- * merges; side branches that forked before build. */
+/* A commit breaks the build of all its descendants until another mends it, which is how rows come about in a history
+ * with merges; side branches that forked before build. */
 static void blocks_with_merges(void)
 {
 	uint32_t held = 0, named = 0, builds = 0;
@@ -617,7 +622,13 @@ static void side_branch(bool with_root, struct dag *ret)
 
 static void forks(void)
 {
-	const struct { const char *what; double fork, step, sd; uint32_t culprit; bool root, broken; uint32_t also; } cases[] = {
+	const struct {
+		const char *what;
+		double fork, step, sd;
+		uint32_t culprit;
+		bool root, broken;
+		uint32_t also;
+	} cases[] = {
 		{"after the merge, the branch as slow as it", -10, -10, 0.3, 20, false, false, 20},
 		{"the same, noisier", -10, -10, 4, 20, false, false, 20},
 		{"the merge itself", -10, -10, 0.3, 16, false, false, 16},
@@ -866,15 +877,15 @@ static void histories(void)
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		c.history = names[i];
 		is_int(simulate_search(&c, &r), 0, "history %s", names[i]);
-		ok(r.covered >= 0.95 - 3 * sqrt(0.95 * 0.05 / c.trials), "right in %.3f, %.1f boots, %.1f builds", r.covered, r.mean_runs,
-		   r.mean_builds);
+		ok(r.covered >= 0.95 - 3 * sqrt(0.95 * 0.05 / c.trials), "right in %.3f, %.1f boots, %.1f builds",
+		   r.covered, r.mean_runs, r.mean_builds);
 	}
 	c.null = true; /* whatever the history does besides, none of its commits has an effect */
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		c.history = names[i];
 		is_int(simulate_search(&c, &r), 0, "history %s without an effect", names[i]);
-		ok(r.named <= 0.05 && r.exact >= 0.9 && r.covered == r.exact, "names somebody in %.3f, says so in %.3f", r.named,
-		   r.exact);
+		ok(r.named <= 0.05 && r.exact >= 0.9 && r.covered == r.exact, "names somebody in %.3f, says so in %.3f",
+		   r.named, r.exact);
 	}
 	c.history = "spiral";
 	is_int(simulate_search(&c, &r), -EINVAL, "no such history: %s", err_msg());
@@ -892,7 +903,8 @@ static double by_grid(uint32_t n, const int (*seen)[2], uint32_t culprit, double
 		double a = side ? 2 : 0.5, b = side ? 0.5 : 5, norm = 0;
 
 		for (int i = 0; i < steps; i++) { /* p = sin^2 x has no poles at the ends */
-			double x = (i + 0.5) * M_PI_2 / steps, p = sin(x) * sin(x), w = dbeta(p, a, b, 0) * sin(2 * x), l = 1;
+			double x = (i + 0.5) * M_PI_2 / steps, p = sin(x) * sin(x), w = dbeta(p, a, b, 0) * sin(2 * x),
+			       l = 1;
 
 			for (uint32_t k = 0; k < n; k++)
 				if ((k >= culprit) == side)
@@ -964,7 +976,8 @@ static void failing(void)
 {
 	const struct { const char *what; uint32_t n; double a, b; bool merges; int trials; double boots; } cases[] = {
 		{"fails always", 256, 0, 1, false, 60, 26}, {"fails always, merges", 200, 0, 1, true, 60, 26},
-		{"fails in 7 of 10", 128, 0, 0.7, false, 60, 60}, {"1 of 20 fails before, 8 of 10 after", 128, 0.05, 0.8, false, 100, 60},
+		{"fails in 7 of 10", 128, 0, 0.7, false, 60, 60},
+		{"1 of 20 fails before, 8 of 10 after", 128, 0.05, 0.8, false, 100, 60},
 		{"the same with merges", 128, 0.05, 0.8, true, 100, 60}};
 	struct rng r;
 
@@ -995,7 +1008,8 @@ static void failing(void)
 			search_free(s);
 			dag_release(&d);
 		}
-		ok(right >= 0.95 * named - 3 * sqrt(0.95 * 0.05 * named) && named >= 0.9 * cases[i].trials, "%s: %d of %d right, %d named",
+		ok(right >= 0.95 * named - 3 * sqrt(0.95 * 0.05 * named) && named >= 0.9 * cases[i].trials,
+		   "%s: %d of %d right, %d named",
 		   cases[i].what, right, cases[i].trials, named);
 		ok(boots <= cases[i].boots * cases[i].trials, "with %.1f boots", (double)boots / cases[i].trials);
 	}
@@ -1006,7 +1020,8 @@ static void failing_topic(void)
 {
 	/* topic: 2 to 11, the main line from 12 to before the merge */
 	const struct { const char *what; uint32_t merge, culprit; bool old; } cases[] = {
-		{"on a long main line", 30, 17, true}, {"on a short one", 15, 13, true}, {"after the merge", 30, 35, true},
+		{"on a long main line", 30, 17, true}, {"on a short one", 15, 13, true},
+		{"after the merge", 30, 35, true},
 		{"in the topic, which works before", 30, 6, false}, {"the first of the main line", 15, 12, true}};
 	struct rng r;
 
@@ -1043,7 +1058,8 @@ static void failing_topic(void)
 			search_free(s);
 			dag_release(&b.d);
 		}
-		ok(right >= 18 && wrong <= 2, "culprit %s: %d right, %d wrong, %.1f boots", cases[i].what, right, wrong, boots / 20.0);
+		ok(right >= 18 && wrong <= 2, "culprit %s: %d right, %d wrong, %.1f boots", cases[i].what, right, wrong,
+		   boots / 20.0);
 	}
 }
 
