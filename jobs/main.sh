@@ -165,8 +165,9 @@ print_kpis() {
 				mean = sum[m] / n[m]
 				split(values[m], each, " ")
 				for (v = k = 0; k < n[m];) { d = each[++k] - mean; v += d * d / n[m] }
+				relative = mean ? 100 * sqrt(v) / (mean < 0 ? -mean : mean) : 0
 				if (n[m] == 1) printf "%14.10g           %s\n", mean, m
-				else printf "%14.10g ± %5.2f%%  %s  (%d runs:%s)\n", mean, mean ? 100 * sqrt(v) / mean : 0, m, n[m], values[m]
+				else printf "%14.10g ± %5.2f%%  %s  (%d runs:%s)\n", mean, relative, m, n[m], values[m]
 			}
 		}'
 }

@@ -35,7 +35,23 @@ RESULT_DIR=$T/w2 sh "$T/warm2.sh" >/dev/null 2>&1
 [ "$(cat "$T/w2/cause")" = "warm-up failed: no disk" ]
 ok $? "a failing warm-up's last words"
 
+# the figures of folders that are there
+"$K" job render tests/fixtures/jobs/command.yaml monitors= repeat=1 >"$T/below.sh"
+mkdir -p "$T/b/1" "$T/b/2"
+echo 2 >"$T/b/runs"
+echo "kpi: -4" >"$T/b/1/command"
+echo "kpi: -6" >"$T/b/2/command"
+RESULT_DIR=$T/b sh "$T/below.sh" kpis kpi=kpi >"$T/out" 2>&1
+grep -Eq -- '-5 ± +20.00%  command.kpi' "$T/out"
+ok $? "the deviation of a figure below zero has no sign"
+
 "$K" job render stress-ng-sockfd testtime=2s warmup=1s >"$T/s.sh"
+mkdir "$T/n"
+sed 's/ 14901[.]92/      nan/' tests/fixtures/jobs/stress-ng-longjmp.txt >"$T/n/stress-ng"
+KPB_NS_PER_INSN=1 RESULT_DIR=$T/n sh "$T/s.sh" kpis test=longjmp >"$T/out" 2>&1
+grep -q ops_per_sec "$T/out" && ! grep -q -e icount -e awk "$T/out"
+ok $? "a rate that is nan is no reason to divide by it"
+
 mkdir "$T/bin"
 for tool in sh id mkdir rm cat nproc getconf grep tail cut sleep ls; do
 	ln -s "$(command -v $tool)" "$T/bin/$tool"

@@ -48,7 +48,7 @@ program_kpis() {
 			found = 0
 		}
 		columns && !found && $4 == test && NF == 4 + columns && $5 ~ /^[0-9]+$/ && $9 ~ /^[0-9.]+$/ {
-			ops = $5; rate = $9; cpu = $10; found = 1
+			ops = $5; rate = $9; cpu = $10 + 0; found = 1
 		}
 		END {
 			if (skipped || !finished || !(ops > 0)) exit
