@@ -546,6 +546,47 @@ static int send(struct engine *e, const struct db_case *c, char **ret_why)
 	return r < 0 ? r : over;
 }
 
+/* The same commit, found for another branch or tree or when a head came back: it is no news. */
+static bool same_news(struct engine *e, const struct db_case *a, const struct db_case *b)
+{
+	struct db_comparison x = {0}, y = {0};
+	bool yes = streq(a->culprit, b->culprit) && streq(a->metric, b->metric) &&
+		   store_comparison_by_id(e->store, a->comparison, &x) >= 0 &&
+		   store_comparison_by_id(e->store, b->comparison, &y) >= 0;
+
+	yes = yes && x.machine == y.machine && streq(x.job, y.job) && streq(x.kconfig, y.kconfig);
+	db_comparison_release(&x);
+	db_comparison_release(&y);
+	return yes;
+}
+
+/* Nothing is mailed twice that nobody asked for by hand. 1: another case tells of the culprit: this one is reported, or
+ * waits for what becomes of the other. */
+static int told_before(struct engine *e, struct db_case *c)
+{
+	struct db_case *all = NULL;
+	size_t n = 0;
+	const char *smtp = e->cfg->mail_smtp_enabled ? " --smtp" : "";
+	int r = c->culprit && streq(c->asked, ASKED_DAEMON) ? store_cases(e->store, NULL, &all, &n) : 0, told = 0;
+
+	for (size_t i = 0; r >= 0 && i < n && !told; i++) {
+		bool is = streq(all[i].state, "reported");
+		bool soon = streq(all[i].state, "found") && db_case_mails(&all[i]) && all[i].id < c->id;
+
+		if (all[i].id == c->id || !(is || soon) || !same_news(e, &all[i], c))
+			continue;
+		told = 1;
+		if (is) {
+			free(c->note);
+			c->note = xasprintf("case %" PRId64 " told of this commit; 'kperfbot report send %" PRId64
+					    "%s' mails this one, too", all[i].id, c->id, smtp);
+			r = case_state(e, c, "reported", "%s", c->note);
+		}
+	}
+	DB_LIST_RELEASE(all, n, db_case_release);
+	return r < 0 ? r : told;
+}
+
 static int report(struct engine *e, struct db_case *c)
 {
 	_cleanup_(db_task_release) struct db_task t = {0};
@@ -562,6 +603,8 @@ static int report(struct engine *e, struct db_case *c)
 	if (r == 0 && !db_case_mails(c))
 		return case_state(e, c, "unmailed", "asked by hand, so not mailed; 'kperfbot report send %" PRId64
 				  "%s' mails it", c->id, smtp);
+	if (r == 0)
+		r = told_before(e, c);
 	if (r == 0)
 		r = send(e, c, &why);
 	if (r > 0 && why)
