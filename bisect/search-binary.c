@@ -103,7 +103,7 @@ static void tally_sites(const struct search *s, const struct by_past *p, const u
 {
 	memset(ret, 0, p->n * sizeof(*ret));
 	for (size_t i = 0; i < s->n_sites; i++)
-		add(&ret[p->of[i]][pattern ? pattern[i / 64] >> (i % 64) & 1 : 0], &s->site[i]);
+		add(&ret[p->of[i]][pattern && site_bit(pattern, i)], &s->site[i]);
 }
 
 /* Of all pasts; known: what is left of both sides. own: per past, or NULL. */

@@ -140,8 +140,6 @@ void shifts_release(struct shifts *h)
 	*h = (struct shifts){0};
 }
 
-static bool bit(const uint64_t *bits, size_t i) { return bits[i / 64] >> (i % 64) & 1; }
-
 /* Log density of all values of t's sites in each row, the level integrated out, those of bad sites moved down by
  * step. */
 static void own_rows(const struct search *s, const struct shift *t, const uint64_t *bad, double step, double *ret)
@@ -158,7 +156,7 @@ static void own_rows(const struct search *s, const struct shift *t, const uint64
 		const struct site *at = &s->site[t->site[k]];
 
 		for (size_t j = 0; j < at->n; j++)
-			y[n++] = at->y[j] - (bad && bit(bad, t->site[k]) ? step : 0);
+			y[n++] = at->y[j] - (bad && site_bit(bad, t->site[k]) ? step : 0);
 	}
 	grid_levels(&own, noise_location(y, n, s->noise.sigma), n, n);
 	ll = xcalloc(own.n_rows * own.n_levels, sizeof(*ll));
@@ -212,7 +210,7 @@ const double *shift_split(const struct search *s, struct shift *t, const uint64_
 	struct shift_split *now;
 
 	for (size_t k = 0; k < t->n; k++)
-		if (bit(pattern, t->site[k]))
+		if (site_bit(pattern, t->site[k]))
 			bad[t->site[k] / 64] |= UINT64_C(1) << (t->site[k] % 64);
 	for (size_t k = 0; k < t->n_splits; k++)
 		if (!memcmp(t->split[k].bad, bad, words * sizeof(*bad)))

@@ -119,6 +119,12 @@ void classes_release(struct classes *cl);
 /* Of every node, from outside[] and the graph. */
 void pasts_find(struct search *s);
 void pasts_release(struct pasts *p);
+static inline bool site_bit(const uint64_t *bits, size_t i) { return bits[i / 64] >> (i % 64) & 1; }
+/* Is site i bad under class k? */
+static inline bool site_is_bad(const struct search *s, uint32_t k, size_t i)
+{
+	return site_bit(s->cl.pattern + (size_t)k * s->cl.words, i);
+}
 static inline uint32_t site_past(const struct search *s, size_t i) { return s->past.of[s->site[i].node]; }
 /* For the sites and grids as they are; own, good and bad are filled. */
 void shifts_find(const struct search *s, struct shifts *ret);

@@ -179,11 +179,6 @@ static void model_prepare(struct search *s, struct model *m)
 	shifts_find(s, &m->shifts);
 }
 
-static bool site_is_bad(const struct search *s, uint32_t k, size_t i)
-{
-	return s->cl.pattern[(size_t)k * s->cl.words + i / 64] >> (i % 64) & 1;
-}
-
 /* Integral over both levels of one row: likelihood times the effect's prior. */
 static void integrate_pair(const struct search *s, size_t r, struct model *m, struct pair_sum *ret)
 {

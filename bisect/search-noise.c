@@ -8,6 +8,7 @@
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
+#include "bisect/stats.h"
 
 #define LEVEL_BLOCK 8           /* levels are a multiple, so that the compiler can do some at once */
 #define ROUND_BOOTS 8           /* factors that share one log() */
@@ -25,19 +26,6 @@
 struct shape { double nu, outliers, weight; };
 static const struct shape shapes[N_SHAPES] = {{3, 0, 0.02}, {0, 0.001, 0.58}, {0, 0.05, 0.4}};
 static const struct shape shapes_known[N_SHAPES] = {{3, 0, 0.01}, {0, 0.001, 0.95}, {0, 0.05, 0.04}};
-
-static int cmp_double(const void *a, const void *b)
-{
-	double x = *(const double *)a, y = *(const double *)b;
-
-	return (x > y) - (x < y);
-}
-
-static double median_of(double *v, size_t n)
-{
-	qsort(v, n, sizeof(*v), cmp_double);
-	return n % 2 ? v[n / 2] : 0.5 * (v[n / 2 - 1] + v[n / 2]);
-}
 
 /* One step of iteratively reweighted means, weights of Student's t_3. */
 static double reweighted(const double *y, size_t n, double m, double sigma)
@@ -58,7 +46,7 @@ static double median(const double *y, size_t n)
 	_cleanup_free_ double *v = xmalloc(n * sizeof(*v));
 
 	memcpy(v, y, n * sizeof(*v));
-	return median_of(v, n);
+	return stat_median(v, n);
 }
 
 /* It only places grids, so a thousandth of sigma is plenty. */

@@ -529,7 +529,7 @@ static double site_bad(const struct search *s, size_t i)
 
 	for (uint32_t k = 0; k < s->cl.n; k++) {
 		all += s->cl.post[k];
-		if (s->cl.pattern[(size_t)k * s->cl.words + i / 64] >> (i % 64) & 1)
+		if (site_is_bad(s, k, i))
 			bad += s->cl.post[k];
 	}
 	return all > 0 ? bad / all : 0;
