@@ -4,6 +4,8 @@
 #include "kernels/tree.h"
 #include "lib/proc.h"
 
+#include <ctype.h>
+
 #define LINE_MAX_SHOWN 300
 #define MODULES_MAX (1u << 20)
 
@@ -124,6 +126,21 @@ char *build_first_error(const char *log, bool kernel, bool *ret_infra)
 
 /* ---- what a checkout has not ---- */
 
+static bool in_name(char c) { return c && (isalnum((unsigned char)c) || strchr("_-+", c)); }
+
+/* The path as a whole: "vendor/lib/x" and "/src/vendor/lib" name vendor/lib, "vendor/library" and "vendor/lib.c" do not. */
+static bool names_path(const char *text, const char *path)
+{
+	for (const char *at = text; (at = strstr(at, path)); at++) {
+		const char *end = at + strlen(path);
+
+		if ((at == text || (!in_name(at[-1]) && at[-1] != '.')) && !in_name(*end) &&
+		    (*end != '.' || !in_name(end[1])))
+			return true;
+	}
+	return false;
+}
+
 /* A submodule's path that the text speaks of, as a new string, or NULL. */
 static char *submodule_in(const char *modules, const char *text)
 {
@@ -139,7 +156,7 @@ static char *submodule_in(const char *modules, const char *text)
 			continue;
 		p += strspn(p, " \t");
 		path = xstrndup(p, MIN(strcspn(p, "\r\n"), (size_t)LINE_MAX_SHOWN));
-		if (strlen(path) > 1 && strstr(text, path))
+		if (strlen(path) > 1 && names_path(text, path))
 			return TAKE_PTR(path);
 	}
 	return NULL;

@@ -56,6 +56,8 @@ broken(b"all", whole, (b"100644", b".gitattributes", b"* text=auto eol=lf\n*.bin
        (b"100644", b"big.bin", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\nsize 1\n"))
 broken(b"submodule", b"\tcat vendor/lib/x >bench\n", (b"100644", b".gitmodules", MODULES),
        (b"160000", b"vendor/lib", SUB))
+broken(b"namesake", b"\tcat vendor/library old-vendor/lib >bench\n", (b"100644", b".gitmodules", MODULES),
+       (b"160000", b"vendor/lib", SUB))
 broken(b"describe", b"\tgit describe --tags >version\n\tcp bench.sh bench\n")
 broken(b"lfs", b"\tunzip -q big.bin\n", (b"100644", b".gitattributes", b"*.bin filter=lfs\n"),
        (b"100644", b"big.bin", b"x"))
@@ -125,6 +127,8 @@ build all; ok $? "line ends, modes, links, names that differ in case, an empty f
 build submodule; [ $? != 0 ]; ok $? "a build that needs a submodule"
 has "$dir/out" "cat: vendor/lib/x: No such file or directory (make: *** [Makefile:2: bench] Error 1);"
 has "$dir/out" "; 'vendor/lib' is a submodule, and submodules are not fetched"
+build namesake; [ $? != 0 ]; ok $? "a build that fails by a file whose name begins like a submodule's"
+! grep -q submodule "$dir/out"; ok $? "is no matter of submodules"
 build describe; [ $? != 0 ]; ok $? "a build that asks git"
 has "$dir/out" "not a git repository"
 has "$dir/out" "; it asked git, and a build sees no history"
