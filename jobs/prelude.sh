@@ -98,7 +98,8 @@ wait_for_file() {
 # plain_text FILE: its lines as a terminal would leave them, without colours and progress. jobs/text.c does the same.
 plain_text() {
 	_esc=$(printf '\033') _bel=$(printf '\007') _cr=$(printf '\r')
-	sed "s/$_esc\\[[0-9;:?<=>]*[ -\/]*[@-~]//g; s/${_esc}][^$_bel]*$_bel//g; s/${_esc}[(-\/].//g; s/$_cr*\$//; s/.*$_cr//" "$1"
+	sed -e "s/$_esc\\[[0-9;:?<=>]*[ -\/]*[@-~]//g" -e "s/${_esc}][^$_bel]*$_bel//g" -e "s/${_esc}[(-\/].//g" \
+		-e "s/$_cr*\$//" -e "s/.*$_cr//" "$1"
 }
 
 # last_words FILE: its last line that says something

@@ -201,8 +201,8 @@ bool grouped_number(const char *s, double *ret)
 
 bool no_value(const char *s)
 {
-	static const char *const words[] = {"", "-", "--", "nan", "nan%", "inf", "infinity", "n/a", "na", "null", "none",
-					    "?", "<not counted>", "<not supported>"};
+	static const char *const words[] = {"", "-", "--", "nan", "nan%", "inf", "infinity", "n/a", "na", "null",
+					    "none", "?", "<not counted>", "<not supported>"};
 
 	s += strspn(s, " \t");
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

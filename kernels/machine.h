@@ -73,12 +73,13 @@ void machine_clean_stale(const char *state_dir);
  * changed. programs: commands it must hold besides the basic set (NULL-terminated, or NULL). */
 struct root_image {
 	char *path, *hash;
-	char *files;                    /* lines "path<TAB>first 12 digits of the SHA-256" of what came from files of the host */
+	char *files;                    /* lines "path<TAB>first 12 digits of the SHA-256" of what came from the host */
 	double seconds; int64_t bytes; bool cached;
 };
 void root_image_release(struct root_image *r);
 int root_image_make(const char *cache_dir, const char *const *programs, struct root_image *ret);
-/* The same for a machine without root image: "path<TAB>SIZE bytes of DATE" of the host's own programs, those that are there. */
+/* The same for a machine without root image: "path<TAB>SIZE bytes of DATE" of the host's own programs, those that are
+ * there. */
 void host_program_files(const char *const *programs, struct buf *ret);
 
 #endif

@@ -31,9 +31,9 @@ struct series_mail {
  * Patches in the order in which they have to be applied: answers (by their subject, or because they answer a patch),
  * cover letters, copies, and versions older than the newest are none of it. -ENOTSUP, with a message that says what is
  * there, where numbers are missing or twice, where the mails belong to several series, or where a mail that should be a
- * patch has no diff. listed: somebody wrote down these files in this order
- * (a file "series"): where each holds one patch, these are taken as they are. ret_order: new array of indices; ret_note: what was passed over that might be missed (new
- * string), or NULL.
+ * patch has no diff. listed: somebody wrote down these files in this order (a file "series"): where each holds one
+ * patch, these are taken as they are. ret_order: new array of indices; ret_note: what was passed over that might be
+ * missed (new string), or NULL.
  */
 int series_pick(const char *name, const struct series_mail *mails, size_t n, bool listed, size_t **ret_order,
 		size_t *ret_n, char **ret_note);

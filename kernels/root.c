@@ -329,7 +329,8 @@ static bool stamp_valid(const char *dir, const char *stamp_path, const char *age
 	list = xasprintf("%s/%s.files", dir, hash);
 	if (fs_read(list, 1u << 20, &files) < 0)
 		return false;
-	*ret = (struct root_image){.hash = xstrdup(hash), .bytes = fs_size(path), .cached = true, .files = xstrdup(buf_str(&files))};
+	*ret = (struct root_image){.hash = xstrdup(hash), .bytes = fs_size(path), .cached = true,
+				   .files = xstrdup(buf_str(&files))};
 	ret->path = TAKE_PTR(path);
 	return true;
 }
@@ -403,8 +404,9 @@ void host_program_files(const char *const *programs, struct buf *ret)
 		_cleanup_free_ char *own = startswith(programs[i], "kpb-") ? find_own(programs[i], NULL) : NULL;
 
 		for (size_t k = 0; k < ARRAY_SIZE(search_path); k++) {
-			_cleanup_free_ char *path = own ? xstrdup(own) : *programs[i] == '/' ? xstrdup(programs[i])
-										: xasprintf("%s/%s", search_path[k], programs[i]);
+			const char *whole = own ? own : *programs[i] == '/' ? programs[i] : NULL;
+			_cleanup_free_ char *path = whole ? xstrdup(whole)
+							  : xasprintf("%s/%s", search_path[k], programs[i]);
 			struct stat st;
 			struct tm tm;
 			char date[32];

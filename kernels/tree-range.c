@@ -164,8 +164,16 @@ static void oid_map_release(struct oid_map *m)
 }
 
 /* id: of nodes 1 .. n, the fork points first */
-struct walk { git_repository *repo; git_oid *id; size_t n, cap, n_forks; bool kernel; usec_t judge_until; struct oid_map map;
-	      struct dag_builder b; struct strv ends; };
+struct walk {
+	git_repository *repo;
+	git_oid *id;
+	size_t n, cap, n_forks;
+	bool kernel;
+	usec_t judge_until;
+	struct oid_map map;
+	struct dag_builder b;
+	struct strv ends;
+};
 
 static void walk_release(struct walk *w)
 {
@@ -186,7 +194,8 @@ static void spread_release(struct spread *s)
 	free(s->queue);
 }
 
-/* With a walked commit base has all walked ones below it, so also one with no walked parent; and no child of its own. */
+/* With a walked commit base has all walked ones below it, so also one with no walked parent; and no child of its
+ * own. */
 static bool hangs_on_base(struct walk *w, const git_oid *base, git_commit *c)
 {
 	for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
@@ -294,7 +303,7 @@ static int collect_shallow(struct walk *w, const char *git_dir, const char *base
 	int r = shallow_list(git_dir, base, head, max + 1, &ids);
 
 	if (r >= 0 && ids.n > max)
-		r = err_set(-E2BIG, "more than %zu commits lie between the two", max);
+		r = too_many(max);
 	for (; r >= 0 && w->n < ids.n; w->n++) {
 		GROW(w->id, w->n, w->cap);
 		if (git_oid_fromstr(&w->id[w->n], ids.v[w->n]) < 0)
@@ -352,7 +361,13 @@ static int forks_find(struct walk *w, const git_oid *base, struct forks *f)
 }
 
 /* Commits of the past by number, the fork points first; which fork points descend from each. */
-struct past { struct oid_map map; uint64_t *from; uint32_t n; struct { uint32_t child, parent; } *edge; size_t n_edges, cap; };
+struct past {
+	struct oid_map map;
+	uint64_t *from;
+	uint32_t n;
+	struct { uint32_t child, parent; } *edge;
+	size_t n_edges, cap;
+};
 
 static void past_release(struct past *p)
 {
@@ -448,8 +463,8 @@ static int cmp_age(const void *a, const void *b)
 	return x->descend != y->descend ? y->descend - x->descend : git_oid_cmp(&x->id, &y->id);
 }
 
-/* The fork points become nodes 1 .., each with those among them that were found to be its ancestors as parents. What is not
- * found (too many, too far, a broken past) is only taken to be unrelated. */
+/* The fork points become nodes 1 .., each with those among them that were found to be its ancestors as parents. What is
+ * not found (too many, too far, a broken past) is only taken to be unrelated. */
 static int forks_add(struct walk *w, const struct forks *f)
 {
 	_cleanup_free_ uint64_t *from = xcalloc(f->n + 1, sizeof(*from));

@@ -164,8 +164,8 @@ int shallow_merge_base(const char *git_dir, const char *a, const char *b, char r
 	if (r < 0)
 		return r;
 	if (p.status)
-		return err_set(-ENOENT, "'%.12s' and '%.12s' have no common ancestor above the end of the shallow history",
-			       a, b);
+		return err_set(-ENOENT, "'%.12s' and '%.12s' have no common ancestor above the end of the shallow "
+			       "history", a, b);
 	snprintf(ret, TREE_ANSWER, "%.*s", (int)strcspn(buf_str(&p.out), "\n"), buf_str(&p.out));
 	return 0;
 }

@@ -31,8 +31,8 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		      struct tree_refs *ret);
 /* Makes the mirror where there is none and fetches the given heads into refs/heads/<branch> (forced) and
  * refs/kperfbot/seen/<oid>, and tags of what came along, but for those that look like ids. Safe to be killed at any
- * moment. A shallow remote gives what it has, and later whatever more it has then. A mirror has at most a quarter of its
- * disk (-EFBIG) and leaves free what tree_keep_free() says (-ENOSPC). */
+ * moment. A shallow remote gives what it has, and later whatever more it has then. A mirror has at most a quarter of
+ * its disk (-EFBIG) and leaves free what tree_keep_free() says (-ENOSPC). */
 int tree_fetch(const char *url, const char *credentials, const char *git_dir, const struct tree_refs *heads,
 	       double timeout_s);
 /* 1: objects were missing in the mirror and are there now, as far as the remote has them; 0: nothing was missing. Reads
@@ -51,8 +51,8 @@ void tree_keep_free(uint64_t bytes);
 int tree_is_ancestor(const char *git_dir, const char *anc, const char *oid);
 int tree_merge_base(const char *git_dir, const char *a, const char *b, char **ret);
 /* Any revision text; -ENOENT. What it begins with is a full id, else the start of one (7 digits or more), a branch or a
- * tag, else the start of one (4 digits), else what git makes of it; -ENOTUNIQ where that is several commits (the message
- * lists them): who owns the tree names its branches and tags. */
+ * tag, else the start of one (4 digits), else what git makes of it; -ENOTUNIQ where that is several commits (the
+ * message lists them): who owns the tree names its branches and tags. */
 int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);
 
 struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name, *committer_mail;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * change.h - what a change between two values is, and how it is written: the only place for either, so that tables, mails,
- * CSV and JSON say the same of one pair.
+ * change.h - what a change between two values is, and how it is written: the only place for either, so that tables,
+ * mails, CSV and JSON say the same of one pair.
  *
- * A relative change is (b - a) / |a|: its sign is the direction in which the value went, also where a is negative. Where
- * the base is 0, or so small beside the other value that it is nothing but rounding (below CHANGE_DUST of it), there is no
- * relative change: it is infinite, with the sign of the direction, and what is written is the two values.
+ * A relative change is (b - a) / |a|: its sign is the direction in which the value went, also where a is negative.
+ * Where the base is 0, or so small beside the other value that it is nothing but rounding (below CHANGE_DUST of it),
+ * there is no relative change: it is infinite, with the sign of the direction, and what is written is the two values.
  */
 #ifndef KPB_LIB_CHANGE_H
 #define KPB_LIB_CHANGE_H
@@ -18,10 +18,10 @@ bool change_no_base(double a, double b);
 /* Fraction of |a|, 0 for equal values, +-INFINITY without a base, NAN where a value is not finite. */
 double change_relative(double a, double b);
 
-/* "12.5%", "0.0423%", "1.2e+07%" without a sign; nothing where it is not finite. relative: a fraction. */
+/* "12.5%", "0.042%", "1.2e+07%" without a sign; nothing where it is not finite. relative: a fraction. */
 void add_percent(struct buf *out, double relative);
-/* "+12.50%", "-0.042%", "-0.0004%": never a rounded zero for what is none, never more than ten characters; "from 0" where
- * it is infinite, nothing where it is NAN. */
+/* "+12.50%", "-0.042%", "-0.0004%": never a rounded zero for what is none, never more than ten characters; "from 0"
+ * where it is infinite, nothing where it is NAN. */
 void add_signed_percent(struct buf *out, double relative);
 /* The same for a change in points: "+1.25", "-0.0004". */
 void add_signed_points(struct buf *out, double points);

@@ -33,7 +33,8 @@ void table_row(struct table *t);                                /* starts a row 
 void table_text(struct table *t, size_t col, const char *s);    /* NULL leaves the cell unset */
 void table_int(struct table *t, size_t col, int64_t v);
 void table_num(struct table *t, size_t col, double v);          /* %.10g; NaN and infinities leave the cell unset */
-void table_numf(struct table *t, size_t col, double v, int digits); /* fixed digits after the point; as table_num() from 1e15 on */
+/* Fixed digits after the point; as table_num() from 1e15 on. */
+void table_numf(struct table *t, size_t col, double v, int digits);
 int table_print(const struct table *t, enum table_form form, FILE *out);
 void table_release(struct table *t);
 #define _cleanup_table_ _cleanup_(table_release)

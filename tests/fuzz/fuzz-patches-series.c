@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Mails as lines "subject<tab>id<tab>parent<tab>d": what is picked are patches, each once; what is refused has words. */
+/* Mails as lines "subject<tab>id<tab>parent<tab>d": what is picked are patches, each once; what is refused has
+ * words. */
 #include "kernels/patches-series.h"
 #include "tests/fuzz/check.h"
 

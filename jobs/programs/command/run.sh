@@ -54,8 +54,8 @@ program_kpis() {
 			factor = scaled(substr(u, 1, RSTART - 1), kind ~ /^s/)
 		}
 		BEGIN {
-			n = split("n 1e-9 nano 1e-9 u 1e-6 micro 1e-6 \302\265 1e-6 \316\274 1e-6 m 1e-3 milli 1e-3 k 1e3 K 1e3 M 1e6 G 1e9 " \
-				"T 1e12 Ki 1024 Mi 1048576 Gi 1073741824 Ti 1099511627776", word, " ")
+			n = split("n 1e-9 nano 1e-9 u 1e-6 micro 1e-6 \302\265 1e-6 \316\274 1e-6 m 1e-3 milli 1e-3 " \
+				"k 1e3 K 1e3 M 1e6 G 1e9 T 1e12 Ki 1024 Mi 1048576 Gi 1073741824 Ti 1099511627776", word, " ")
 			for (i = 1; i < n; i += 2) scale[word[i]] = word[i + 1] + 0
 		}
 		match($0, /^[ \t]*[A-Za-z0-9_.%\/-]+[:=]/) {
@@ -65,7 +65,9 @@ program_kpis() {
 			v = word[1]
 			if (tolower(v) ~ /^[-+]?(nan|inf|infinity)%?$/ && first == "") first = name
 			if (name == want) asked = 1
-			group = match(v, /^[-+]?[1-9][0-9]?[0-9]?((,|\047|_|\302\240|\342\200\257|\342\200\211)[0-9][0-9][0-9])+/) ? RLENGTH : 0
+			group = 0
+			if (match(v, /^[-+]?[1-9][0-9]?[0-9]?((,|\047|_|\302\240|\342\200\257|\342\200\211)[0-9][0-9][0-9])+/))
+				group = RLENGTH
 			if (group) {
 				rest = substr(v, group + 1); v = substr(v, 1, group)
 				gsub(/[^-+0-9]/, "", v)

@@ -9,9 +9,9 @@
  *
  * The header says how many columns there are: six with --metrics-brief and before 0.12.05, then one or two more; the
  * tag was "info:" before 0.15.05. The stressor's row is the first one below it with just as many figures, and nothing
- * else: the other metrics that a stressor may print may have as many words. real is the mean wall time of the instances,
- * usr and sys are sums. stress-ng exits with 0 when it skipped the stressor or an instance gave up, so what it says,
- * operations and time are looked at.
+ * else: the other metrics that a stressor may print may have as many words. real is the mean wall time of the
+ * instances, usr and sys are sums. stress-ng exits with 0 when it skipped the stressor or an instance gave up, so what
+ * it says, operations and time are looked at.
  *
  * Instructions (machine qemu-icount): there a nanosecond of guest time is 1/2^shift instructions, so what is wanted is the
  * exact CPU time of the stressor. usr + sys as printed has two digits, but ops / "ops/s(usr+sys)" gives it back with seven:

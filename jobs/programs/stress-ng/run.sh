@@ -57,7 +57,8 @@ program_kpis() {
 		}'
 }
 
-# The same order as in parse.c: why it skipped the stressor, the first failure or error, the last word on the stressor, others.
+# The same order as in parse.c: why it skipped the stressor, the first failure or error, the last word on the stressor,
+# others.
 program_last_words() {
 	plain_text "${1:-$RESULT_DIR/stress-ng}" | awk -v test="$test" '
 		function take(n, first) { if (n > rank || (n == rank && !first)) { rank = n; words = $0 } }

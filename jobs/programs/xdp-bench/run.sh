@@ -471,7 +471,8 @@ program_run() {
 # The same as parse.c reads: the mean of the whole seconds within the measured part.
 program_kpis() {
 	[ "$role" != generator ] || return 0
-	plain_text "$1/xdp-bench" | awk -v mode="$mode" -v want="$(to_seconds "$runtime")" -v skip="$(to_seconds "$warmup")" '
+	plain_text "$1/xdp-bench" |
+		awk -v mode="$mode" -v want="$(to_seconds "$runtime")" -v skip="$(to_seconds "$warmup")" '
 		function number(s) { gsub(/,/, "", s); return s + 0 }
 		/^# times: / { skip = $6 - $4 + 0.5; skip = skip > int(skip) ? int(skip) + 1 : int(skip); last = int($8 - $4 - 0.2) - skip; if (last < want) want = last }
 		/^# exit status: / { status = $4 }
