@@ -55,7 +55,8 @@ printf 'commit refs/heads/main\ncommitter A <a@example.org> 1700000001 +0000\nda
 	git --git-dir "$dir/up.git" fast-import --quiet
 wait_for 20 grep -q "g/main moved to $(git --git-dir "$dir/up.git" rev-parse --short=12 main)" "$dir/log" # it runs
 trees h g; kill -HUP "$daemon"
-wait_for 20 grep -q "tree 'f' is not in the configuration any more and not watched" "$dir/log"; ok $? "a renamed one ends"
+wait_for 20 grep -q "tree 'f' is not in the configuration any more and not watched" "$dir/log"
+ok $? "a renamed one ends"
 wait_for 20 grep -q "h/main moved to" "$dir/log"; ok $? "and begins anew"
 grep -q "'f' is not in .* '[gh]' begins anew at the same URL" "$dir/log"; ok $? "which is said"
 is "$(watch f)$(watch g)$(watch h)$(watch a)" offononon "the others stay as they are"

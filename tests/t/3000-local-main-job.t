@@ -1,5 +1,6 @@
 #!/bin/bash
-# The whole main job on a small program's tree served by git daemon: watch, build, measure, bisect 64 commits, prove, mail.
+# The whole main job on a small program's tree served by git daemon: watch, build, measure, bisect 64 commits, prove,
+# mail.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 

@@ -37,7 +37,8 @@ kp bisect "$older" "$base" --tree small --job local-bench >"$dir/out" 2>&1
 has "$dir/out" "${older:0:12}..${base:0:12}: " # what lay below is there now
 
 rm -f "$dir"/state/trees/small.git/objects/pack/*
-kp bisect "$base" "$head" --tree small --job local-bench >"$dir/out" 2>&1; [ $? != 0 ]; ok $? "a mirror that lost its objects"
+kp bisect "$base" "$head" --tree small --job local-bench >"$dir/out" 2>&1; [ $? != 0 ]
+ok $? "a mirror that lost its objects"
 kp tree fetch small --repair >"$dir/out" 2>&1; ok $? "is repaired"
 git --git-dir "$dir/state/trees/small.git" rev-list --quiet --objects "$head"; ok $? "by what the remote has"
 kp tree fetch small --repair >"$dir/out" 2>&1; ok $? "nothing is missing the second time"

@@ -1,5 +1,6 @@
 #!/bin/bash
-# A topic branch that forked before a fix in good fails all along; another commit on the main line is the first that fails.
+# A topic branch that forked before a fix in good fails all along; another commit on the main line is the first that
+# fails.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 

@@ -1,5 +1,6 @@
 #!/bin/bash
-# Searches in histories whose topic branches forked before good: the culprit is named, and no commit that only lacks a fix.
+# Searches in histories whose topic branches forked before good: the culprit is named, and no commit that only lacks a
+# fix.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 
@@ -75,7 +76,8 @@ END
 ok $? "a merge as the culprit, its first parent the branch"
 search merge g1 h4
 found merge M "is named"
-is "$(field "$dir/out.json" 'o["cases"][0]["proof"]["parent"]')" "$(oid merge g4)" "and compared with the parent that has good's past"
+is "$(field "$dir/out.json" 'o["cases"][0]["proof"]["parent"]')" "$(oid merge g4)" \
+	"and compared with the parent that has good's past"
 
 # The fork point does not build, and a history without any fork point is merged.
 history odd <<-END

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A stored series is in the order of the graph, whatever dates commits claim; and a step where what measures changed is no
-# commit's: nothing is asked about it.
+# A stored series is in the order of the graph, whatever dates commits claim; and a step where what measures changed is
+# no commit's: nothing is asked about it.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 export GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org
@@ -57,7 +57,8 @@ for i, oid in enumerate(line):
             q("INSERT INTO run_setup VALUES (?, ?)", (r, new if i > 20 else old))
 db.commit()
 PY
-/usr/bin/python3 "$dir/fill.py" "$dir" image 2>"$dir/out"; ok $? "39 measured commits; the root image changes where the level does"
+/usr/bin/python3 "$dir/fill.py" "$dir" image 2>"$dir/out"
+ok $? "39 measured commits; the root image changes where the level does"
 kp detect --metric command.ops_per_sec --json >"$dir/det.json" 2>"$dir/out"; ok $? "detect"
 is "$(field "$dir/det.json" 'o["values"]')" 78 "sees all 39 commits in spite of the one of 1970"
 next=$(git -C "$dir/src" rev-parse main~19)

@@ -1,6 +1,6 @@
 #!/bin/bash
-# The ends of a bisection as people give them: two release tags side by side, swapped, the same, strangers to each other, and
-# names that mean several commits.
+# The ends of a bisection as people give them: two release tags side by side, swapped, the same, strangers to each
+# other, and names that mean several commits.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 export GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org

@@ -1,6 +1,7 @@
 #!/bin/bash
-# Who asks and goes away: Ctrl-C, SIGTERM, a lost terminal and kill -9 leave nothing of run and bisect in the queue, what was
-# measured stays, and the same command goes on. What was asked with --queue, or by somebody else, is not touched.
+# Who asks and goes away: Ctrl-C, SIGTERM, a lost terminal and kill -9 leave nothing of run and bisect in the queue,
+# what was measured stays, and the same command goes on. What was asked with --queue, or by somebody else, is not
+# touched.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 local_tree 16 16
@@ -118,7 +119,8 @@ is "$(db "SELECT state FROM comparison WHERE base <> head")" open "it goes on"
 begin bisect $base $head --tree small --job slow
 wait_for 60 more_runs "$before"
 kill -INT $pid; end
-is "$(db "SELECT state FROM comparison WHERE base <> head")" open "who joins in does not end what was asked with --queue"
+is "$(db "SELECT state FROM comparison WHERE base <> head")" open \
+	"who joins in does not end what was asked with --queue"
 has "$dir/out" "others have asked for the same, which stays in the queue"
 in_search() { [ -n "$(db "SELECT id FROM \"case\" WHERE state IN ('bisecting', 'proving')")" ]; }
 db "UPDATE comparison SET state = 'cancelled', reason = 'stopped before the end' WHERE base <> head; UPDATE task SET state = 'cancelled', key = key || '~' || id WHERE state IN ('ready', 'running')"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# How run ends when there is nothing to show: a commit that does not build, boots that all fail, some that do; the reason, where
-# the log is, and the exit status that --help promises.
+# How run ends when there is nothing to show: a commit that does not build, boots that all fail, some that do; the
+# reason, where the log is, and the exit status that --help promises.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 export GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org
@@ -30,7 +30,8 @@ run fine --commit good -n 2; is $? 0 "two good boots: 0"
 grep -Eq 'ops_per_sec +2 +2 +1000 ' "$dir/stdout"; ok $? "both in the table"
 run fine --commit broken -n 2; is $? 1 "a commit that does not build: 1"
 has "$dir/out" "does not build: net/core/sock.c:12:3: error: it is \\x1b[31mwrong"
-zstdcat "$(sed -n 's/^kperfbot: its log: zstdcat //p' "$dir/out")" | grep -q sock.c; ok $? "the log that it names is there"
+zstdcat "$(sed -n 's/^kperfbot: its log: zstdcat //p' "$dir/out")" | grep -q sock.c
+ok $? "the log that it names is there"
 is "$(cat "$dir/stdout")" "" "and no empty table"
 run fine --commit broken -n 1 --json; is $? 1 "once more, with --json"
 is "$(field "$dir/stdout" 'o')" "[]" "which can be parsed"
@@ -48,7 +49,8 @@ commit topic
 git -C "$dir/work" format-patch -q --stdout -1 >"$dir/etc/notes.mbox"
 run fails --commit good --matrix --patches none --patches "$dir/etc/notes.mbox" -n 2; is $? 1 "a matrix with a point that only fails"
 has "$dir/out" "runs of $(git -C "$dir/work" rev-parse --short=12 good) failed"
-is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM task WHERE state IN ('ready', 'running')")" 0 "the build of the other is not left in the queue"
+is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM task WHERE state IN ('ready', 'running')")" 0 \
+	"the build of the other is not left in the queue"
 run half --commit good -n 4; is $? 1 "some fail: 1"
 has "$dir/out" "2 of 4 boots of"
 grep -Eq 'ops_per_sec +2 +2 +1000 ' "$dir/stdout"; ok $? "the others are in the table"

@@ -1,6 +1,6 @@
 #!/bin/bash
-# What is seen while a build takes its time: on stderr a line for each change of the work, on a terminal one line that changes;
-# stdout stays what it was; --quiet says nothing.
+# What is seen while a build takes its time: on stderr a line for each change of the work, on a terminal one line that
+# changes; stdout stays what it was; --quiet says nothing.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 export GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org
@@ -23,7 +23,8 @@ line() { # TITLE REGEX: such a line stands on stderr
 	grep -Eq -- "$2" "$dir/out"; ok $? "$1"
 }
 run run local-bench --commit v1 -n 3 --json; is $? 0 "run"
-line "a build, its commit, and how far all is" "^\[0:0[0-9]\] building $(short v1)(, 0:0[0-9])?, boots 0/3; (under 1|at most [0-9]+) min left$"
+line "a build, its commit, and how far all is" \
+	"^\[0:0[0-9]\] building $(short v1)(, 0:0[0-9])?, boots 0/3; (under 1|at most [0-9]+) min left$"
 is "$(field "$dir/stdout" 'o[0]["boots"]')" 3 "stdout can be parsed"
 run run local-bench --commit v2 -n 2; is $? 0 "another commit"
 line "what such a build takes as a rule" "^\[0:0[0-9]\] building $(short v2)"
@@ -40,7 +41,8 @@ if command -v script >/dev/null; then
 	TERM=xterm timeout 120 script -qec "$kperfbot --config $dir/etc run local-bench --commit v4 -n 2" "$dir/typescript" >/dev/null </dev/null
 	tr '\r' '\n' <"$dir/typescript" >"$dir/out"
 	esc=$(printf '\033')
-	line "a line that takes the place of the last one" "^$esc\[K\[0:0[0-9]\] building $(short v4), 0:0[1-9] \(usually 0:0[2-9]\), boots 0/2; under 1 min left"
+	line "a line that takes the place of the last one" \
+		"^$esc\[K\[0:0[0-9]\] building $(short v4), 0:0[1-9] \(usually 0:0[2-9]\), boots 0/2; under 1 min left"
 	[ "$(grep -c 'building' "$dir/out")" -ge 2 ]; ok $? "which goes on while the build does"
 	is "$(grep -c "[^K]\[0:.*[^ ]$esc\[K..:" "$dir/out")" 0 "messages of workers do not mix with it"
 	grep -q "^$esc\[Ktime .*tree" "$dir/out"; ok $? "it is taken off before the table"
@@ -49,7 +51,8 @@ else
 fi
 
 run bisect v1 v5 --job local-bench --json; is $? 0 "bisect"
-is "$(git -C "$dir/work" log -1 --format=%s "$(field "$dir/stdout" 'o["cases"][0]["culprit"]')")" "step 4" "finds it, in JSON on stdout"
+is "$(git -C "$dir/work" log -1 --format=%s "$(field "$dir/stdout" 'o["cases"][0]["culprit"]')")" "step 4" \
+	"finds it, in JSON on stdout"
 line "shows what it builds" "^\[0:[0-9]+\] building $(short v5)"
 line "and boots" "^\[0:[0-9]+\] measuring [0-9a-f]{12} boot [0-9]+"
 run bisect v1 v5 --job local-bench --quiet; is $? 0 "bisect --quiet"

@@ -177,7 +177,8 @@ has "from 0" "--runs: no percentage of 0"
 run compare odd-a.csv odd-b.csv --csv
 [ -z "$(grep -E 'e\+1[0-9],|inf|nan' out | grep -v '^x.huge')" ]; ok $? "CSV: numbers that are numbers"
 run compare odd-a.csv odd-b.csv --json
-json 'r["x.neg"]["change"] == r["x.neg"]["effect"] == 12.5 and r["x.zero"]["change"] is None and r["x.dust"]["effect"] is None' "JSON: one sign, null without a base"
+json 'r["x.neg"]["change"] == r["x.neg"]["effect"] == 12.5 and r["x.zero"]["change"] is None and r["x.dust"]["effect"] is None' \
+	"JSON: one sign, null without a base"
 run compare one-a.csv one-b.csv --table
 has "one run of each build: nothing can be tested" "one run a side says so"
 run compare one-a.csv one-b.csv --lkp

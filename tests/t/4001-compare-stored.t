@@ -130,7 +130,8 @@ has "--job=udp0" "two jobs: the choices are listed" err
 run detect --metric no.such
 [ "$status" = 3 ]; ok $? "no such metric: not found"
 
-# what measured belongs to a result: other files in the image of one side, of some runs of a side, or of one stretch of the series
+# what measured belongs to a result: other files in the image of one side, of some runs of a side, or of one stretch of
+# the series
 cat >"$dir/setups.py" <<'PY'
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
@@ -154,17 +155,21 @@ PY
 /usr/bin/python3 "$dir/setups.py" "$dir/state/kperfbot.db" 2>"$dir/err"
 ok $? "setups"
 run compare aaaaaaaa bbbbbbbb --table
-has "bbbbbbbbbbbb was measured otherwise than the first, which may be all that differs: files that measure: usr/bin/stress-ng 0.15 -> 0.16" "another benchmark on one side is named"
+has "bbbbbbbbbbbb was measured otherwise than the first, which may be all that differs: files that measure: usr/bin/stress-ng 0.15 -> 0.16" \
+	"another benchmark on one side is named"
 run compare aaaaaaaa bbbbbbbb --lkp
 has "usr/bin/stress-ng 0.15 -> 0.16" "also beside LKP's table" err
 run compare aaaaaaaa cccccccc --json --job sockfd
-json 'any("cccccccccccc was measured in 2 ways: compiler gcc 12 -> gcc 13" in x for x in d["validity"])' "two compilers on one side, too"
+json 'any("cccccccccccc was measured in 2 ways: compiler gcc 12 -> gcc 13" in x for x in d["validity"])' \
+	"two compilers on one side, too"
 run compare aaaaaaaa bbbbbbbb --metric vmstat.system.cs --json
 json 'sum("otherwise" in x for x in d["validity"]) == 1' "once"
 
 run detect --metric stress-ng.sockfd.ops_per_sec --job sockfd --json
-json 'any(c["commit"] == "f%039x" % 15 and "usr/bin/stress-ng 0.15 -> 0.16" in (c["measured_otherwise"] or "") for c in d["changepoints"])' "a step where the benchmark changed is not the commit's"
-json 'd["setups"] == 3 and all(c["measured_otherwise"] or c["commit"] != "f%039x" % 15 for c in d["changepoints"])' "and only that is said"
+json 'any(c["commit"] == "f%039x" % 15 and "usr/bin/stress-ng 0.15 -> 0.16" in (c["measured_otherwise"] or "") for c in d["changepoints"])' \
+	"a step where the benchmark changed is not the commit's"
+json 'd["setups"] == 3 and all(c["measured_otherwise"] or c["commit"] != "f%039x" % 15 for c in d["changepoints"])' \
+	"and only that is said"
 run detect --metric stress-ng.sockfd.ops_per_sec --job sockfd --csv
 has "measured otherwise from here" "in the table, too"
 echo "1..$n"

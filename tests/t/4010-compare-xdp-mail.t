@@ -1,5 +1,6 @@
 #!/bin/bash
-# The figures of a real thread about XDP: compare comes to the averages, differences and verdicts that its authors reached.
+# The figures of a real thread about XDP: compare comes to the averages, differences and verdicts that its authors
+# reached.
 cd "$(dirname "$0")/../.." || exit 1
 K=$(realpath "${KPERFBOT:-build/kperfbot}")
 cd tests/fixtures/xdp-mail || exit 1

@@ -1,6 +1,6 @@
 #!/bin/bash
-# A case's script and the machine: every setting of a machine that measures gets into it (QEMU is started with the same words
-# by both), and what is missing on the reader's machine is said at once, before anything is fetched or built.
+# A case's script and the machine: every setting of a machine that measures gets into it (QEMU is started with the same
+# words by both), and what is missing on the reader's machine is said at once, before anything is fetched or built.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 command -v qemu-system-x86_64 >/dev/null || skip_all "no qemu-system-x86_64"
@@ -97,7 +97,8 @@ for i in 1:counted 2:plain; do
 	[ "$(wc -l <"$dir/robot")" -gt 20 ] && diff "$dir/robot" "$dir/script" >"$dir/log"
 	ok $? "$name: the script starts QEMU with the robot's words"
 	if command -v shellcheck >/dev/null; then
-		shellcheck -s sh -e SC1090,SC2154,SC2034,SC2016,SC2209 "$script" >"$dir/log"; ok $? "$name: shellcheck agrees"
+		shellcheck -s sh -e SC1090,SC2154,SC2034,SC2016,SC2209 "$script" >"$dir/log"
+		ok $? "$name: shellcheck agrees"
 	fi
 done
 grep -q '^140M$' "$dir/script" && grep -q ' nosmt$' "$dir/script"; ok $? "the machine's own numbers"
