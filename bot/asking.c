@@ -63,7 +63,8 @@ static int add_line(struct asking *a, const char *kind, int64_t id)
 	_cleanup_free_ char *line = xasprintf("%s %" PRId64, kind, id);
 
 	strv_add(&a->lines, line);
-	return dprintf(a->fd, "%s\n", line) < 0 ? err_set(-errno, "cannot write '%s': %s", a->path, strerror(errno)) : 0;
+	return dprintf(a->fd, "%s\n", line) < 0 ? err_set(-errno, "cannot write '%s': %s", a->path, strerror(errno))
+						: 0;
 }
 
 int asking_comparison(struct ctx *c _unused_, struct asking *a, int64_t id) { return add_line(a, "comparison", id); }
@@ -186,7 +187,8 @@ static int stop_cases(struct ctx *c, int64_t comparison)
 	int r = store_cases(c->store, NULL, &k, &n), stopped = 0;
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (k[i].comparison == comparison && db_case_lives(&k[i]) && strcmp(k[i].state, "found") && by_hand(k[i].asked)) {
+		if (k[i].comparison == comparison && db_case_lives(&k[i]) && strcmp(k[i].state, "found") &&
+		    by_hand(k[i].asked)) {
 			r = stop_case(c, &k[i]);
 			stopped++;
 		}
@@ -304,6 +306,6 @@ void asking_sweep(struct ctx *c)
 	for (size_t i = 0; i < a.dead_files.n; i++)
 		(void)unlink(a.dead_files.v[i]);
 	if (left.builds + left.boots)
-		store_event(c->store, 0, 0, 0, "%d builds and %d boots taken back: who asked for them has gone", left.builds,
-			    left.boots);
+		store_event(c->store, 0, 0, 0, "%d builds and %d boots taken back: who asked for them has gone",
+			    left.builds, left.boots);
 }

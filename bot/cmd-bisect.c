@@ -78,7 +78,8 @@ static void print_case(const struct db_case *k)
 					       : xasprintf("%s %+.3f%%", k->metric, 100 * k->effect);
 
 	term_printf(stdout, "case %" PRId64 ": %s: %s%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n",
-		    k->id, k->state, what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior, k->boots, k->builds);
+		    k->id, k->state, what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior,
+		    k->boots, k->builds);
 }
 
 static int print_result(struct ctx *c, int64_t id, bool *ret_found)
@@ -122,12 +123,19 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 	return r;
 }
 
-struct bisect_options { const char *tree, *machine, *job, *good, *bad; bool mail, queue_only, quiet; double confidence; };
+struct bisect_options {
+	const char *tree, *machine, *job, *good, *bad;
+	bool mail, queue_only, quiet;
+	double confidence;
+};
 
 /* The command again with other ends, for people to copy. */
-static void add_command(const struct ctx *c, const struct bisect_options *o, const char *good, const char *bad, struct buf *b)
+static void add_command(const struct ctx *c, const struct bisect_options *o, const char *good, const char *bad,
+			struct buf *b)
 {
-	const struct { const char *name, *value; } given[] = {{"job", o->job}, {"tree", o->tree}, {"machine", o->machine}};
+	const struct {
+		const char *name, *value;
+	} given[] = {{"job", o->job}, {"tree", o->tree}, {"machine", o->machine}};
 
 	buf_add_self(c, b);
 	buf_adds(b, " bisect ");
@@ -154,8 +162,11 @@ static int say_parted(const struct ctx *c, const struct asked *a, const struct b
 	int r = tree_merge_base(a->git_dir, good, bad, &base);
 
 	if (r == -ENOENT)
-		return err_set(-EINVAL, "'%s' (%.12s) and '%s' (%.12s) have no common ancestor: there is nothing to search between "
-			       "them", o->good, good, o->bad, bad);
+		return err_set(
+			-EINVAL,
+			"'%s' (%.12s) and '%s' (%.12s) have no common ancestor: there is nothing to search between "
+			"them",
+			o->good, good, o->bad, bad);
 	if (r < 0)
 		return r;
 	if (tree_commit(a->git_dir, base, &info) >= 0)
@@ -163,9 +174,11 @@ static int say_parted(const struct ctx *c, const struct asked *a, const struct b
 	commit_info_release(&info);
 	text = xasprintf("%.12s", base);
 	add_command(c, o, text, o->bad, &command);
-	return err_set(-EINVAL, "'%s' (%.12s) is no ancestor of '%s' (%.12s): they parted at their merge base %s%s%s%s\n"
-		       "what '%s' has since then lies behind it; from the merge base it is: %s", o->good, good, o->bad, bad, text,
-		       subject ? " (\"" : "", subject ? subject : "", subject ? "\")" : "", o->bad, buf_str(&command));
+	return err_set(-EINVAL,
+		       "'%s' (%.12s) is no ancestor of '%s' (%.12s): they parted at their merge base %s%s%s%s\n"
+		       "what '%s' has since then lies behind it; from the merge base it is: %s",
+		       o->good, good, o->bad, bad, text, subject ? " (\"" : "", subject ? subject : "",
+		       subject ? "\")" : "", o->bad, buf_str(&command));
 }
 
 /* Can there be a first bad commit between them? */
@@ -176,7 +189,8 @@ static int check_ends(const struct ctx *c, const struct asked *a, const struct b
 	int r;
 
 	if (streq(good, bad))
-		return err_set(-EINVAL, "'%s' and '%s' are the same commit, %.12s: there is nothing to search between them",
+		return err_set(-EINVAL,
+			       "'%s' and '%s' are the same commit, %.12s: there is nothing to search between them",
 			       o->good, o->bad, good);
 	r = tree_is_ancestor(a->git_dir, good, bad);
 	if (r != 0)
@@ -187,7 +201,8 @@ static int check_ends(const struct ctx *c, const struct asked *a, const struct b
 	if (r < 0)
 		return r;
 	add_command(c, o, o->bad, o->good, &command);
-	return err_set(-EINVAL, "'%s' (%.12s) is an ancestor of '%s' (%.12s): the two are swapped, GOOD is the older one: %s",
+	return err_set(-EINVAL,
+		       "'%s' (%.12s) is an ancestor of '%s' (%.12s): the two are swapped, GOOD is the older one: %s",
 		       o->bad, bad, o->good, good, buf_str(&command));
 }
 
@@ -240,7 +255,9 @@ static double count_commits(const char *git_dir, const char *good, const char *b
 {
 	_cleanup_(proc_result_release) struct proc_result p = {0};
 	_cleanup_free_ char *range = xasprintf("%s..%s", good, bad);
-	int r = git_exec(&(struct git_spec){.git_dir = git_dir, .args = ARGV("rev-list", "--count", range), .timeout_s = 20}, &p);
+	int r = git_exec(
+		&(struct git_spec){.git_dir = git_dir, .args = ARGV("rev-list", "--count", range), .timeout_s = 20},
+		&p);
 	double n = r < 0 || git_status(&p) < 0 ? 0 : strtod(buf_str(&p.out), NULL);
 
 	return n > 0 ? n : 1000;
@@ -333,15 +350,16 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_bisect = {
 	.name = "bisect",
-	.usage = "GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail] [--queue] [--quiet]\nsimulate --n N --snr S ...",
+	.usage =
+		"GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail] [--queue] [--quiet]\nsimulate --n N --snr S ...",
 	.summary = "find the commit that changed a job's KPI between two commits",
 	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the merge base is named.\n"
 		"Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
 		"Where the benchmark fails on BAD and not on GOOD it is the first commit that fails.\n"
 		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed and the mbox is\n"
 		"not written: the case ends as unmailed, and 'report send' mails it. Where a branch asks the same,\n"
-		"the daemon mails it. 'bisect simulate --help' tells of the test bench.\n\n"
-		ASK_STOP_TEXT "\nThe same command goes on with the search.\n\n"
+		"the daemon mails it. 'bisect simulate --help' tells of the test bench.\n\n" ASK_STOP_TEXT
+		"\nThe same command goes on with the search.\n\n"
 		"Exit status: 0 somebody was found; 1 nobody was, or it failed; 2 wrong use, such as ends that are swapped or lie side\n"
 		"by side; 3 no such tree, commit, job or machine; 130 stopped before the end. With --queue: 0 when it is asked.",
 	.run = run_bisect,

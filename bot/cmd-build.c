@@ -26,7 +26,8 @@ static void show(void *arg, const char *line)
 	v->lines++;
 	if (!v->on || (!v->terminal && mono_usec() - v->last < LINE_EVERY))
 		return;
-	fprintf(stderr, "%s[%s%s] %5u lines  %.80s%s", v->terminal ? "\r\033[K" : "", since, v->usual, v->lines, safe, v->terminal ? "" : "\n");
+	fprintf(stderr, "%s[%s%s] %5u lines  %.80s%s", v->terminal ? "\r\033[K" : "", since, v->usual, v->lines, safe,
+		v->terminal ? "" : "\n");
 	v->last = mono_usec();
 }
 

@@ -140,8 +140,10 @@ static void tell_culprit(struct story *s, const struct facts *f)
 	for (size_t i = 0; !f->single && i < f->left.n && i < 10; i++)
 		buf_addf(&s->text, "%-14s %.12s\n", i ? "" : "one of", f->left.v[i]);
 	if (f->proof.there && f->c.failure) {
-		tell(s, "proof", "proof", "fails in %.0f%% of %" PRId64 " boots, its parent in %.0f%% of %" PRId64 ", in turns, p = %.2g",
-		     100 * f->proof.mean_culprit, f->proof.boots_culprit, 100 * f->proof.mean_parent, f->proof.boots_parent, f->proof.p);
+		tell(s, "proof", "proof",
+		     "fails in %.0f%% of %" PRId64 " boots, its parent in %.0f%% of %" PRId64 ", in turns, p = %.2g",
+		     100 * f->proof.mean_culprit, f->proof.boots_culprit, 100 * f->proof.mean_parent,
+		     f->proof.boots_parent, f->proof.p);
 		number(s, "p", f->proof.p);
 		if (f->proof.revert)
 			tell(s, "revert", "revert", "%s", f->proof.revert);

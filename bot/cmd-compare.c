@@ -83,7 +83,8 @@ static int add_validity(struct ctx *c, const struct column *col, struct view *v)
 			strv_addf(&v->validity, "%s: %s failed in %" PRId64 " of %" PRId64 " runs, which are left out: %s", who, k->name,
 				  k->fail, k->pass + k->fail + k->unknown, k->evidence);
 		else if (k->unknown && startswith(k->evidence, CHECK_CAPPED))
-			strv_addf(&v->validity, "%s: %s capped in %" PRId64 " of %" PRId64 " runs, which may hide a change: %s", who,
+			strv_addf(&v->validity,
+				  "%s: %s capped in %" PRId64 " of %" PRId64 " runs, which may hide a change: %s", who,
 				  k->name, k->unknown, k->pass + k->unknown, k->evidence);
 	}
 	DB_LIST_RELEASE(list, n, db_check_release);
@@ -120,7 +121,8 @@ static int add_setups(struct ctx *c, const struct columns *col, struct view *v)
 
 	for (size_t k = 0; r >= 0 && k < col->n; k++) {
 		const struct db_measured *at = col->v[k].at;
-		_cleanup_free_ char *who = col->v[k].label ? xstrdup(col->v[k].label) : xasprintf("%.12s", col->v[k].commit);
+		_cleanup_free_ char *who =
+			col->v[k].label ? xstrdup(col->v[k].label) : xasprintf("%.12s", col->v[k].commit);
 		_cleanup_buf_ struct buf w = {0}, within = {0};
 
 		r = store_setups(c->store, at->build, at->job, at->tbox_group, k ? &own : &first, k ? &n : &n_first);
@@ -128,12 +130,14 @@ static int add_setups(struct ctx *c, const struct columns *col, struct view *v)
 			break;
 		setup_words_among(k ? own : first, k ? n : n_first, &within);
 		if (within.len)
-			strv_addf(&v->validity, "%s was measured in %zu ways: %s", who, k ? n : n_first, buf_str(&within));
+			strv_addf(&v->validity, "%s was measured in %zu ways: %s", who, k ? n : n_first,
+				  buf_str(&within));
 		if (k && n_first && n)
 			setup_words(first[0].text, own[0].text, &w);
 		if (w.len)
-			strv_addf(&v->validity, "%s was measured otherwise than the first, which may be all that differs: %s",
-				  who, buf_str(&w));
+			strv_addf(&v->validity,
+				  "%s was measured otherwise than the first, which may be all that differs: %s", who,
+				  buf_str(&w));
 		if (k)
 			DB_LIST_RELEASE(own, n, db_setup_release);
 		own = NULL;
@@ -299,8 +303,9 @@ static void note_untested(const struct dataset *d, const struct cmp_result *res,
 		if (d->build[b].n_runs > 1)
 			return;
 	if (res->n_rows && v->cfg->rule == CMP_MODERATED)
-		strv_addf(&v->validity, "one run of each build: nothing can be tested, so nothing is called changed; "
-					"--all shows the values, and 'kperfbot run JOB --commit REV -n 4' measures more");
+		strv_addf(&v->validity,
+			  "one run of each build: nothing can be tested, so nothing is called changed; "
+			  "--all shows the values, and 'kperfbot run JOB --commit REV -n 4' measures more");
 }
 
 /* LKP's text has no place for what is said against the runs, and stays as it is, byte for byte. */

@@ -233,8 +233,8 @@ static void show_progress(struct demo *d)
 	if (!find_question(d) || progress_look(&d->progress, d->c, &v) < 0)
 		return;
 	all = v.done + (size_t)ceil((v.steps.lo + v.steps.hi) / 2);
-	line = xasprintf("step %zu of about %zu, %s%s%s%s: %s", MIN(v.done + 1, MAX(all, 1u)), MAX(all, 1u), v.left, v.raised ? " (" : "",
-			 v.raised ? v.raised : "", v.raised ? ")" : "", v.text);
+	line = xasprintf("step %zu of about %zu, %s%s%s%s: %s", MIN(v.done + 1, MAX(all, 1u)), MAX(all, 1u), v.left,
+			 v.raised ? " (" : "", v.raised ? v.raised : "", v.raised ? ")" : "", v.text);
 	safe = term_safe(line);
 	if (d->terminal) {
 		fprintf(d->out, "\r\033[K[%2u:%02u] %s", gone / 60, gone % 60, safe);
@@ -423,7 +423,8 @@ static void say_left(struct demo *d)
 	size_t n = 0;
 
 	(void)store_tasks(d->c->store, "ready,running", &t, &n);
-	say(d, "stopped; %zu step%s left in the demo's own queue; the same command, and no other, goes on from here", n, n == 1 ? "" : "s");
+	say(d, "stopped; %zu step%s left in the demo's own queue; the same command, and no other, goes on from here", n,
+	    n == 1 ? "" : "s");
 	DB_LIST_RELEASE(t, n, db_task_release);
 }
 

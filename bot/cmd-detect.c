@@ -235,9 +235,11 @@ static void print_head(const struct history *p)
 		term_printf(stdout, "branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
 			    p->beside ? "; what was measured beside its line is left out" : "");
 	if (p->n_setups > 1)
-		term_printf(stdout, "measured in %zu ways (root image, compiler, ...), each searched by itself\n", p->n_setups);
+		term_printf(stdout, "measured in %zu ways (root image, compiler, ...), each searched by itself\n",
+			    p->n_setups);
 	if (p->otherwise)
-		term_printf(stdout, "%zu boots that were measured otherwise than the newest are left out\n", p->otherwise);
+		term_printf(stdout, "%zu boots that were measured otherwise than the newest are left out\n",
+			    p->otherwise);
 }
 
 static int print_table(const struct history *p, const struct detect_result *res, const struct notes *notes,
@@ -387,9 +389,12 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('j', "job", "JOB", &o.job, "its job (name or id)"),
 		OPT_TEXT(0, "machine", "GROUP", &o.machine, "its machine"),
 		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "its kernel configuration"),
-		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest (0.2; --ask: that of a comparison)"),
-		OPT_DOUBLE(0, "penalty", "P", &o.penalty, "price of a change point in units of ln(n) (8); less finds more"),
-		OPT_INT(0, "min-segment", "N", &o.min_segment, "fewest commits of a level (5; half for one that stands out); newer ones are provisional"),
+		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect,
+			   "smallest change of interest (0.2; --ask: that of a comparison)"),
+		OPT_DOUBLE(0, "penalty", "P", &o.penalty,
+			   "price of a change point in units of ln(n) (8); less finds more"),
+		OPT_INT(0, "min-segment", "N", &o.min_segment,
+			"fewest commits of a level (5; half for one that stands out); newer ones are provisional"),
 		OPT_FLAG(0, "ask", &o.ask, "ask for boots or a comparison, as the daemon does by itself"),
 		OPT_FLAG(0, "mail", &o.mail, "--ask: mail what comes of it"),
 		OPT_END,

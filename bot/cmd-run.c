@@ -159,14 +159,17 @@ static void say_not_run(struct ctx *c, const struct scope *s, const char *commit
 	struct db_task t = {0};
 
 	if (streq(b->state, "broken"))
-		term_printf(stderr, "kperfbot: %.12s does not build: %s%s%s%s\n", commit, b->error ? b->error : "no error line",
-			    b->log_path ? "\nkperfbot: its log: " : "",
-			    b->log_path && endswith(b->log_path, ".zst") ? "zstdcat " : "", b->log_path ? b->log_path : "");
+		term_printf(stderr, "kperfbot: %.12s does not build: %s%s%s%s\n", commit,
+			    b->error ? b->error : "no error line", b->log_path ? "\nkperfbot: its log: " : "",
+			    b->log_path && endswith(b->log_path, ".zst") ? "zstdcat " : "",
+			    b->log_path ? b->log_path : "");
 	else if (store_task_by_key(c->store, key, &t) >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
-		term_printf(stderr, "kperfbot: %.12s was not built: %s; 'kperfbot queue retry %" PRId64 "' tries again\n", commit,
-			    t.result ? t.result : t.state, t.id);
+		term_printf(stderr,
+			    "kperfbot: %.12s was not built: %s; 'kperfbot queue retry %" PRId64 "' tries again\n",
+			    commit, t.result ? t.result : t.state, t.id);
 	else
-		term_printf(stderr, "kperfbot: %.12s was not measured; 'kperfbot queue list --all' tells more\n", commit);
+		term_printf(stderr, "kperfbot: %.12s was not measured; 'kperfbot queue list --all' tells more\n",
+			    commit);
 	db_task_release(&t);
 }
 
@@ -403,7 +406,8 @@ static int find_points(struct ctx *c, const struct asked *a, char **argv, const 
 
 static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct run_options *o, size_t *bad, size_t *good)
 {
-	_cleanup_(waiting_release) struct waiting w = {.e = {.cfg = &c->config, .store = c->store}, .asking = ASKING_INIT};
+	_cleanup_(waiting_release) struct waiting w = {.e = {.cfg = &c->config, .store = c->store},
+						       .asking = ASKING_INIT};
 	_cleanup_(points_release) struct points p = {0};
 	const char *machine = o->machine ? o->machine : a->tcfg.machine;
 	bool stopped = false;
@@ -471,7 +475,8 @@ static int run_run(int argc, char **argv, struct ctx *c)
 
 const struct verb verb_run = {
 	.name = "run",
-	.usage = "JOB --commit REV [--patches FILE ...] [--matrix] [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [--queue] [--quiet] [key=value ...]",
+	.usage =
+		"JOB --commit REV [--patches FILE ...] [--matrix] [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [--queue] [--quiet] [key=value ...]",
 	.summary = "build a commit, boot it and run a job on it",
 	.text = "key=value words narrow the job's matrix or change parameters. Uses the running daemon, or does the work itself.\n\n"
 		"--patches measures REV with a patch series on top, applied as git am does; given several times, with 'none' for the\n"
@@ -480,8 +485,8 @@ const struct verb verb_run = {
 		"REV+NAME from then on, NAME being the file's without suffix.\n\n"
 		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): on a machine of the\n"
 		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Where nobody can count, the\n"
-		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf).\n\n"
-		ASK_STOP_TEXT "\n\n"
+		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf).\n\n" ASK_STOP_TEXT
+		"\n\n"
 		"Exit status: 0 all boots gave values; 1 it does not build, or a boot failed; 2 wrong use; 3 no such tree, commit, job\n"
 		"or machine; 130 stopped before the end. With --queue: 0 when it is queued.",
 	.run = run_run,

@@ -173,7 +173,8 @@ static void add_interval(struct table *t, size_t col, double lo, double hi)
 	table_text(t, col, isfinite(lo) && isfinite(hi) ? buf_str(&b) : "any");
 }
 
-static void fill_delta(struct table *t, size_t col, const struct cmp_row *row, const struct cmp_delta *d, enum table_form form)
+static void fill_delta(struct table *t, size_t col, const struct cmp_row *row, const struct cmp_delta *d,
+		       enum table_form form)
 {
 	double lo = shown_effect(d, d->lo), hi = shown_effect(d, d->hi);
 

@@ -15,9 +15,9 @@ static int private_folder(const char *path, const char *const *own)
 
 int ctx_private_folders(const struct config *cfg)
 {
-	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "asking", "trees", "worktrees",
-					    "runs", "logs", "cases", "*.mbox", "*.mbox.lock", "smtp.lock", "build*",
-					    "etc", NULL};
+	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "asking", "trees",
+					    "worktrees",    "runs",	   "logs",	    "cases",  "*.mbox",
+					    "*.mbox.lock",  "smtp.lock",   "build*",	    "etc",    NULL};
 	static const char *const cache[] = {"builds", "objects", "ccache*", "root", "demo", "demo-base.git", "lock",
 					    "kvm-does-not-work", "state", "build*", NULL};
 	int r = private_folder(cfg->state_dir, state);
@@ -181,7 +181,9 @@ int verb_fail(const struct ctx *c, int r)
 		buf_addc(&safe, '\n');
 	}
 	fputs(buf_str(&safe), stderr);
-	return r == -ENOENT ? EXIT_NOT_FOUND : r == -EINVAL || r == -ERANGE || r == -EISDIR || r == -ENOTUNIQ ? EXIT_USAGE : EXIT_NO;
+	return r == -ENOENT							? EXIT_NOT_FOUND
+	       : r == -EINVAL || r == -ERANGE || r == -EISDIR || r == -ENOTUNIQ ? EXIT_USAGE
+										: EXIT_NO;
 }
 
 int verb_usage(const struct ctx *c, const char *fmt, ...)

@@ -205,7 +205,8 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 	if (r >= 0 && !b.n) {
 		r = engine_runs(e, s, f->range.oid[i], 0, &runs);
 		if (r >= 0 && runs.bad >= 2) {
-			f->node[i].silent = runs.no_boot == runs.bad ? "builds, but does not boot" : "builds, but its runs fail";
+			f->node[i].silent =
+				runs.no_boot == runs.bad ? "builds, but does not boot" : "builds, but its runs fail";
 			r = search_skip(search, i);
 		}
 		engine_runs_release(&runs);
@@ -303,10 +304,12 @@ static char *candidates_json(const struct field *f, struct search *search, const
 		json_object_array_add(left, x);
 	}
 	for (uint32_t i = 1 + f->range.n_forks; i < f->range.dag.n; i++) {
-		const char *why = strv_has(&f->cleared, f->range.oid[i]) ? "measured again, it does not differ from its parent" :
-				  f->range.why[i] ? f->range.why[i] : same_image(f, i) ? "same image as its parent" :
-				  f->node[i].build && streq(f->node[i].build->state, "broken") ? "does not build" :
-				  f->node[i].silent;
+		const char *why = strv_has(&f->cleared, f->range.oid[i])
+					  ? "measured again, it does not differ from its parent"
+				  : f->range.why[i]  ? f->range.why[i]
+				  : same_image(f, i) ? "same image as its parent"
+				  : f->node[i].build && streq(f->node[i].build->state, "broken") ? "does not build"
+												 : f->node[i].silent;
 
 		if (why) {
 			struct json_object *x = json_object_new_object();
@@ -339,7 +342,8 @@ static int found_one(struct engine *e, const struct scope *s, struct db_case *c,
 	c->effect_hi = step->effect_hi;
 	if (parent == UINT32_MAX) {
 		case_note(c, "the culprit begins a history of its own: it has no parent, so there is no proof");
-		return case_state(e, c, "found", "%.12s, posterior %.4f; not proven: it has no parent", c->culprit, c->posterior);
+		return case_state(e, c, "found", "%.12s, posterior %.4f; not proven: it has no parent", c->culprit,
+				  c->posterior);
 	}
 	return proof_start(e, s, c, c->culprit, f->range.oid[parent]);
 }
@@ -401,7 +405,8 @@ static int found_set(struct engine *e, struct db_case *c, const struct search_st
 
 	c->posterior = step->posterior;
 	case_note(c, note);
-	return case_state(e, c, "found", "one of %u commits, posterior %.4f: %s", step->set_n, step->posterior, step->why);
+	return case_state(e, c, "found", "one of %u commits, posterior %.4f: %s", step->set_n, step->posterior,
+			  step->why);
 }
 
 /* The ends do not differ: what was seen is gone, or came before. */
@@ -412,12 +417,16 @@ static int found_nothing(struct engine *e, const struct scope *s, struct db_case
 
 	if (f->cleared.n)
 		return proof_nobody(e, c, step->why);
-	note = c->failure ? xstrdup("the head does not fail more often than the base when run again")
-			  : xasprintf("no difference shown between the ends when measured again: what changed the metric, if anything "
-				      "did, lies outside of %.12s..%.12s", s->cmp.base, s->cmp.head);
+	note = c->failure
+		       ? xstrdup("the head does not fail more often than the base when run again")
+		       : xasprintf(
+				 "no difference shown between the ends when measured again: what changed the metric, if anything "
+				 "did, lies outside of %.12s..%.12s",
+				 s->cmp.base, s->cmp.head);
 	case_note(c, note);
 	return c->failure ? case_state(e, c, "not-reproduced", "%s", note)
-			  : case_state(e, c, "not-reproduced", "%s; effects above %.3f%% are excluded", note, 100 * step->excluded);
+			  : case_state(e, c, "not-reproduced", "%s; effects above %.3f%% are excluded", note,
+				       100 * step->excluded);
 }
 
 static int bisect(struct engine *e, const struct scope *s, struct db_case *c)

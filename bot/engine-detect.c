@@ -61,7 +61,8 @@ static int covered(struct engine *e, const struct detect_scope *d, int64_t machi
 /* ---- more boots ---- */
 
 /* Runs of a commit after that one, whatever came of them; bad: those without values. */
-static int runs_after(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, size_t *ret_n, size_t *ret_bad)
+static int runs_after(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, size_t *ret_n,
+		      size_t *ret_bad)
 {
 	struct db_build b = {0};
 	struct db_run *runs = NULL;
@@ -160,8 +161,9 @@ static int answer(struct engine *e, const struct detect_scope *d, const struct h
 		if (r == -ENODATA)
 			return 0;
 		if (r > 0)
-			what = xasprintf("%s/%s: %s may have changed %s at %.12s: %d more boots of it and of %.12s", d->tree->name,
-					 d->branch, d->metric, buf_str(&change), at, e->cfg->detect_boots, before);
+			what = xasprintf("%s/%s: %s may have changed %s at %.12s: %d more boots of it and of %.12s",
+					 d->tree->name, d->branch, d->metric, buf_str(&change), at,
+					 e->cfg->detect_boots, before);
 	}
 	if (r == 0) {
 		r = engine_ask(e, d->tree, d->tcfg, d->branch, before, at, d->job, d->machine, &id);
@@ -213,8 +215,14 @@ static int look_at(struct engine *e, const struct detect_scope *d)
 	struct db_machine m = {0};
 	struct detect_config cfg;
 	int r = store_machine_get(e->store, d->machine, &m);
-	struct history_query q = {.tree = d->tree->name, .kconfig = d->tcfg->kconfig, .job = d->job->id, .machine = m.tbox_group,
-				  .metric = d->metric, .branch = d->branch, .one_setup = true, .max_commits = MAX_COMMITS};
+	struct history_query q = {.tree = d->tree->name,
+				  .kconfig = d->tcfg->kconfig,
+				  .job = d->job->id,
+				  .machine = m.tbox_group,
+				  .metric = d->metric,
+				  .branch = d->branch,
+				  .one_setup = true,
+				  .max_commits = MAX_COMMITS};
 
 	if (r >= 0)
 		r = history_load(e->store, e->cfg, &q, &h);

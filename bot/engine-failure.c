@@ -191,8 +191,8 @@ int failure_compare(struct engine *e, const struct scope *s, const char *failure
 		f.n_b = y.n;
 		f.rate_a = x.n ? (double)f.v.fails_a / x.n : 0;
 		f.rate_b = y.n ? (double)f.v.fails_b / y.n : 0;
-		f.text = xasprintf("%.12s fails in %zu of %zu boots, %.12s in %zu of %zu", b, f.v.fails_b, y.n, a, f.v.fails_a,
-				   x.n);
+		f.text = xasprintf("%.12s fails in %zu of %zu boots, %.12s in %zu of %zu", b, f.v.fails_b, y.n, a,
+				   f.v.fails_a, x.n);
 		*ret = f;
 	}
 	outcomes_release(&x);
@@ -213,7 +213,8 @@ static int open_case(struct engine *e, const struct scope *s, const char *failur
 	if (r >= 0)
 		r = store_case_put(e->store, &c, ret);
 	if (r >= 0)
-		store_event(e->store, *ret, s->cmp.id, 0, "case opened: fails: %s; %s, p=%.2g", failure, f->text, f->v.p);
+		store_event(e->store, *ret, s->cmp.id, 0, "case opened: fails: %s; %s, p=%.2g", failure, f->text,
+			    f->v.p);
 	return r == -EEXIST ? 0 : r;
 }
 

@@ -38,9 +38,10 @@ const char *engine_ended_word(const char *state, const char *reason)
 }
 
 /* fault: FAULT_* of a comparison that could not be measured, else NULL. */
-static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault, const char *fmt, ...)
-	_printf_(5, 6);
-static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault, const char *fmt, ...)
+static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault,
+			  const char *fmt, ...) _printf_(5, 6);
+static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault,
+			  const char *fmt, ...)
 {
 	char text[2048];
 	va_list ap;
@@ -135,7 +136,8 @@ static int open_case(struct engine *e, const struct scope *s, const char *metric
 	else
 		buf_addf(&what, "%+.3f%% (%+.3f%% to %+.3f%%)", 100 * v->effect, 100 * v->lo, 100 * v->hi);
 	if (r >= 0)
-		store_event(e->store, id, s->cmp.id, 0, "case opened: %s %s, p=%.2g, %zu boots", metric, buf_str(&what), v->p, boots);
+		store_event(e->store, id, s->cmp.id, 0, "case opened: %s %s, p=%.2g, %zu boots", metric, buf_str(&what),
+			    v->p, boots);
 	return r;
 }
 
@@ -305,8 +307,8 @@ static int disturbed(struct engine *e, const struct scope *s, const struct judge
 	if (r < 0)
 		return r;
 	if (s->cmp.disturbed + 1 >= MAX_DISTURBED)
-		return end_comparison(e, s, "disturbed", NULL, "machine '%s' was %s; 'kperfbot machine show %s'", s->machine.name, what,
-				      s->machine.name);
+		return end_comparison(e, s, "disturbed", NULL, "machine '%s' was %s; 'kperfbot machine show %s'",
+				      s->machine.name, what, s->machine.name);
 	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: machine '%s' was %s: measuring again", s->cmp.base,
 		    s->cmp.head, s->machine.name, what);
 	return store_comparison_again(e->store, s->cmp.id);
@@ -338,7 +340,8 @@ static void add_failed(struct engine *e, const struct scope *s, const char *comm
 	struct engine_runs k = {0};
 
 	if (engine_runs(e, s, commit, s->cmp.after_run, &k) >= 0 && k.bad)
-		buf_addf(out, " (%zu of %zu runs of %.12s failed, the last one: %s)", k.bad, k.bad + k.good, commit, k.cause);
+		buf_addf(out, " (%zu of %zu runs of %.12s failed, the last one: %s)", k.bad, k.bad + k.good, commit,
+			 k.cause);
 	engine_runs_release(&k);
 }
 
@@ -353,13 +356,17 @@ static int end_judged(struct engine *e, const struct scope *s, const struct judg
 
 	add_judged(j, &what);
 	if (j->left_out)
-		buf_addf(&beside, " (left out: %zu measured before the root image, or what else measures, changed)", j->left_out);
+		buf_addf(&beside, " (left out: %zu measured before the root image, or what else measures, changed)",
+			 j->left_out);
 	add_failed(e, s, s->cmp.base, &beside);
 	add_failed(e, s, s->cmp.head, &beside);
 	if (j->verdict == VERDICT_DIFFERENT)
-		r = end_comparison(e, s, "different", NULL, "%s after %zu boots%s%s%s%s", buf_str(&what), j->boots, buf_str(&beside), j->canary,
-				   unreached ? "; warning: not reached, so the place of code in memory or something else did it: " : "",
-				   unreached ? reach.evidence : "");
+		r = end_comparison(
+			e, s, "different", NULL, "%s after %zu boots%s%s%s%s", buf_str(&what), j->boots,
+			buf_str(&beside), j->canary,
+			unreached ? "; warning: not reached, so the place of code in memory or something else did it: "
+				  : "",
+			unreached ? reach.evidence : "");
 	else
 		r = end_comparison(e, s, "same", NULL, "%s after %zu boots%s; smallest change of interest %.2f%%%s%s%s",
 				   buf_str(&what), j->boots, buf_str(&beside), 100 * j->min_effect,
@@ -410,7 +417,8 @@ int engine_plan_comparison(struct engine *e, int64_t id)
 	if (r >= 0)
 		r = engine_same_epoch(&s);
 	if (r == 0)
-		r = end_comparison(e, &s, "cancelled", NULL, "the configuration or the toolchain has changed since it was asked");
+		r = end_comparison(e, &s, "cancelled", NULL,
+				   "the configuration or the toolchain has changed since it was asked");
 	else if (r > 0)
 		r = need_all(e, &s);
 	if (r > 0 && !engine_has_active(e, id, 0) && !wait_for_reach(e, &s)) {

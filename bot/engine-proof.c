@@ -44,7 +44,8 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 	if (r >= 0)
 		r = tree_commit(s->git_dir, culprit, &info);
 	if (r >= 0 && !info.n_parents)
-		r = err_set(-ENOTRECOVERABLE, "commit %.12s begins a history: it has no parent to prove it against", culprit);
+		r = err_set(-ENOTRECOVERABLE, "commit %.12s begins a history: it has no parent to prove it against",
+			    culprit);
 	if (r >= 0) {
 		json_object_object_add(o, "parent", json_text(parent ? parent : info.parents[0]));
 		json_object_object_add(o, "after_run", json_object_new_int64(last));
@@ -135,8 +136,8 @@ int proof_nobody(struct engine *e, struct db_case *c, const char *why)
 	proof_contradicted(c, &list);
 	for (size_t i = 0; i < list.n; i++)
 		buf_addf(&b, "%s%.12s", i ? ", " : "", list.v[i]);
-	buf_addf(&b, "%s named by the search, but measured again shows no such change against %s", list.n > 1 ? " were" : " was",
-		 list.n > 1 ? "their parents" : "its parent");
+	buf_addf(&b, "%s named by the search, but measured again shows no such change against %s",
+		 list.n > 1 ? " were" : " was", list.n > 1 ? "their parents" : "its parent");
 	if (why)
 		buf_addf(&b, "; without %s: %s", list.n > 1 ? "them" : "it", why);
 	case_note(c, buf_str(&b));
@@ -152,13 +153,15 @@ static int proof_failed(struct engine *e, struct db_case *c, const char *parent,
 	proof_contradicted(c, &list);
 	if (list.n >= MAX_CONTRADICTED)
 		return proof_nobody(e, c, NULL);
-	return case_state(e, c, "bisecting", "the proof contradicts the search: %.12s is %+.3f%% against its parent %.12s; searching "
-			 "on without it", named, 100 * v->effect, parent);
+	return case_state(e, c, "bisecting",
+			  "the proof contradicts the search: %.12s is %+.3f%% against its parent %.12s; searching "
+			  "on without it",
+			  named, 100 * v->effect, parent);
 }
 
 /* Was it the machine that changed? 1: yes, or not known yet; the proof goes on or begins afresh. */
-static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after,
-			   const struct verdict_result *v)
+static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent,
+			   int64_t after, const struct verdict_result *v)
 {
 	struct canary_verdict k = {0};
 	int r = engine_canary_verdict(e, s, c->metric, parent, c->culprit, after, v->effect, &k);
@@ -413,7 +416,8 @@ static int judge_aligned(struct engine *e, struct db_case *c, const struct verdi
 	return aligned_done(e, c, text);
 }
 
-static int measure_aligned(struct engine *e, const struct scope *a, struct db_case *c, const char *parent, int64_t after)
+static int measure_aligned(struct engine *e, const struct scope *a, struct db_case *c, const char *parent,
+			   int64_t after)
 {
 	struct verdict_config vc;
 	struct verdict_result v = {0};
@@ -505,7 +509,8 @@ int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 		case_note(c, "the culprit or its parent does not build, so there is no proof");
 		r = case_state(e, c, "found", "not proven: %s", err_msg());
 	} else if (r > 0) {
-		r = (c->failure ? prove_failure : prove_with)(e, s, c, json_object_get_string(p), json_object_get_int64(t));
+		r = (c->failure ? prove_failure : prove_with)(e, s, c, json_object_get_string(p),
+							      json_object_get_int64(t));
 	}
 	json_object_put(o);
 	return MIN(r, 0);

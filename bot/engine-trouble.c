@@ -164,8 +164,8 @@ static int over(struct engine *e, struct trouble *t)
 {
 	keep_text(e, t->kind, t->id, NULL);
 	if (t->kind != PLAN_BRANCH)
-		store_event(e->store, 0, comparison_of(e, t->kind, t->id), 0, "%s %" PRId64 " goes on after %d failed tries",
-			    nouns[t->kind], t->id, t->times);
+		store_event(e->store, 0, comparison_of(e, t->kind, t->id), 0,
+			    "%s %" PRId64 " goes on after %d failed tries", nouns[t->kind], t->id, t->times);
 	forget(e, t);
 	return 0;
 }

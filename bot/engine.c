@@ -88,8 +88,8 @@ static int base_for(struct engine *e, const char *git_dir, const struct db_branc
 	if (r < 0 && !never(git_dir, b, r))
 		return r;
 	if (r < 0)
-		store_event(e->store, 0, 0, 0, "%s: %.12s cannot be compared with %.12s, starting afresh there: %s", b->name,
-			    measured, b->head, err_msg());
+		store_event(e->store, 0, 0, 0, "%s: %.12s cannot be compared with %.12s, starting afresh there: %s",
+			    b->name, measured, b->head, err_msg());
 	else
 		*ret = TAKE_PTR(base);
 	return 0;
@@ -246,10 +246,14 @@ static int end_round(struct round *o)
 	for (size_t i = 0; r >= 0 && i < o->n; i++) {
 		const struct question *q = &o->q[i];
 
-		r = store_base_put(s, &(struct db_base){.branch = o->b->id, .job = q->job, .machine = o->machine,
-							.kconfig = o->t->kconfig, .oid = goes_on(q) ? o->b->head : q->from});
+		r = store_base_put(s, &(struct db_base){.branch = o->b->id,
+							.job = q->job,
+							.machine = o->machine,
+							.kconfig = o->t->kconfig,
+							.oid = goes_on(q) ? o->b->head : q->from});
 		if (!goes_on(q))
-			store_event(s, 0, q->c.id, 0, "%s/%s: %.12s was not measured (%s), the next head is compared with %.12s",
+			store_event(s, 0, q->c.id, 0,
+				    "%s/%s: %.12s was not measured (%s), the next head is compared with %.12s",
 				    o->tree->name, o->b->name, o->b->head, q->c.state, q->from);
 	}
 	if (r >= 0)

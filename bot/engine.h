@@ -119,7 +119,8 @@ struct engine_runs {
 	char *cause;                    /* "VERDICT: CAUSE" of the last bad one, or NULL */
 };
 void engine_runs_release(struct engine_runs *k);
-int engine_runs(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, struct engine_runs *ret);
+int engine_runs(struct engine *e, const struct scope *s, const char *commit, int64_t after_run,
+		struct engine_runs *ret);
 /* Thresholds and the spread known from all builds of the tree. */
 int engine_verdict_config(struct engine *e, const struct scope *s, const char *metric, struct verdict_config *ret);
 bool engine_deterministic(const struct scope *s);

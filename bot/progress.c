@@ -42,7 +42,8 @@ char *progress_time(double seconds)
 {
 	unsigned s = (unsigned)MAX(seconds, 0);
 
-	return s < 3600 ? xasprintf("%u:%02u", s / 60, s % 60) : xasprintf("%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
+	return s < 3600 ? xasprintf("%u:%02u", s / 60, s % 60)
+			: xasprintf("%u:%02u:%02u", s / 3600, s / 60 % 60, s % 60);
 }
 
 /* ---- the tasks ---- */
@@ -251,7 +252,9 @@ static void say_waiting(const struct db_task *t, size_t n, const struct counts *
 	for (size_t i = 0; i < n; i++)
 		if (streq(t[i].state, "running") && shown++ < OTHERS)
 			describe(&t[i], &unused, &others);
-	buf_adds(state, !k->ready ? "deciding what is next" : others.len ? "waiting for other work" : "waiting for its turn");
+	buf_adds(state, !k->ready    ? "deciding what is next"
+			: others.len ? "waiting for other work"
+				     : "waiting for its turn");
 	buf_adds(text, state->s);
 	if (k->ready && others.len)
 		buf_addf(text, ": %s", others.s);

@@ -242,7 +242,8 @@ static char *setup_of(struct work *w, const struct machine *m, const struct mach
 		host_program_files((const char *const *)programs.v, &files);
 	else
 		say(w, "not known what measures: %s", err_msg());
-	for (char *save = NULL, *line = files.len ? strtok_r(files.s, "\n", &save) : NULL; line; line = strtok_r(NULL, "\n", &save)) {
+	for (char *save = NULL, *line = files.len ? strtok_r(files.s, "\n", &save) : NULL; line;
+	     line = strtok_r(NULL, "\n", &save)) {
 		_cleanup_free_ char *name = xasprintf(SETUP_FILE "%.*s", (int)strcspn(line, "\t"), line);
 
 		setup_add(&lines, name, strchr(line, '\t') ? strchr(line, '\t') + 1 : NULL);

@@ -129,17 +129,22 @@ int store_comparison_newest(struct store *s, int64_t tree, const char *branch, s
 
 int store_comparison_end(struct store *s, int64_t id, const char *state, const char *fault, const char *reason)
 {
-	int r = db_exec(s, "UPDATE comparison SET state = ?1, reason = ?2, ended = CASE ?1 WHEN 'open' THEN NULL ELSE ?3 END, "
-			   "fault = coalesce(?5, '') WHERE id = ?4",
-			TEXT(state), TEXT(reason), INT(now_usec()), INT(id), TEXT(fault));
+	int r = db_exec(
+		s,
+		"UPDATE comparison SET state = ?1, reason = ?2, ended = CASE ?1 WHEN 'open' THEN NULL ELSE ?3 END, "
+		"fault = coalesce(?5, '') WHERE id = ?4",
+		TEXT(state), TEXT(reason), INT(now_usec()), INT(id), TEXT(fault));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no comparison %" PRId64 " in the database", id);
 }
 
 int store_comparison_again(struct store *s, int64_t id)
 {
-	int r = db_exec(s, "UPDATE comparison SET after_run = (SELECT coalesce(max(id), 0) FROM run), disturbed = disturbed + 1 "
-			   "WHERE id = ?", INT(id));
+	int r = db_exec(
+		s,
+		"UPDATE comparison SET after_run = (SELECT coalesce(max(id), 0) FROM run), disturbed = disturbed + 1 "
+		"WHERE id = ?",
+		INT(id));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no comparison %" PRId64 " in the database", id);
 }

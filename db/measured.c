@@ -76,16 +76,17 @@ int store_points(struct store *s, const char *tree, const char *kconfig, const c
 	struct db_point *list = NULL;
 	size_t n = 0, cap = 0;
 	sqlite3_stmt *st;
-	int r = stmt_get(s,
-			 "SELECT build.id, count(*), tree.name, kconfig, job.id, job.name, tbox_group, commit_oid, avg(value), "
-			 "min(run.id), max(run.id), max(setup) FROM value JOIN run ON run.id = value.run "
-			 "JOIN build ON build.id = run.build "
-			 "JOIN tree ON tree.id = build.tree JOIN job ON job.id = run.job JOIN machine ON machine.id = run.machine "
-			 "LEFT JOIN run_setup ON run_setup.run = run.id WHERE value.metric = (SELECT id FROM metric WHERE name = ?1) AND verdict = 'ok' "
-			 "AND (?2 IS NULL OR tree.name = ?2) AND (?3 IS NULL OR kconfig = ?3) "
-			 "AND (?4 IS NULL OR job.id = ?4 OR job.name = ?4) AND (?5 IS NULL OR tbox_group = ?5) "
-			 "GROUP BY build.id, job.id, tbox_group, boot ORDER BY tree.name, kconfig, job.id, tbox_group, 10",
-			 ARGS(TEXT(metric), TEXT(tree), TEXT(kconfig), TEXT(job), TEXT(tbox_group)), &st);
+	int r = stmt_get(
+		s,
+		"SELECT build.id, count(*), tree.name, kconfig, job.id, job.name, tbox_group, commit_oid, avg(value), "
+		"min(run.id), max(run.id), max(setup) FROM value JOIN run ON run.id = value.run "
+		"JOIN build ON build.id = run.build "
+		"JOIN tree ON tree.id = build.tree JOIN job ON job.id = run.job JOIN machine ON machine.id = run.machine "
+		"LEFT JOIN run_setup ON run_setup.run = run.id WHERE value.metric = (SELECT id FROM metric WHERE name = ?1) AND verdict = 'ok' "
+		"AND (?2 IS NULL OR tree.name = ?2) AND (?3 IS NULL OR kconfig = ?3) "
+		"AND (?4 IS NULL OR job.id = ?4 OR job.name = ?4) AND (?5 IS NULL OR tbox_group = ?5) "
+		"GROUP BY build.id, job.id, tbox_group, boot ORDER BY tree.name, kconfig, job.id, tbox_group, 10",
+		ARGS(TEXT(metric), TEXT(tree), TEXT(kconfig), TEXT(job), TEXT(tbox_group)), &st);
 
 	if (r < 0)
 		return r;

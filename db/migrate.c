@@ -99,8 +99,10 @@ static const char to_4[] =
 	"CREATE TABLE setup (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;"
 	"CREATE TABLE run_setup (run INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,"
 	" setup INTEGER NOT NULL REFERENCES setup) STRICT;"
-	"INSERT INTO setup (text) SELECT DISTINCT " OLD_SETUP " AS t FROM run r JOIN build b ON b.id = r.build WHERE t <> '';"
-	"INSERT INTO run_setup SELECT r.id, p.id FROM run r JOIN build b ON b.id = r.build JOIN setup p ON p.text = " OLD_SETUP ";";
+	"INSERT INTO setup (text) SELECT DISTINCT " OLD_SETUP
+	" AS t FROM run r JOIN build b ON b.id = r.build WHERE t <> '';"
+	"INSERT INTO run_setup SELECT r.id, p.id FROM run r JOIN build b ON b.id = r.build JOIN setup p ON p.text = " OLD_SETUP
+	";";
 
 static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};

@@ -32,7 +32,8 @@ int store_patched_get(struct store *s, const char *commit, struct db_patched *re
 
 int store_patched_find(struct store *s, const char *base, const char *name, struct db_patched *ret)
 {
-	int r = db_get(s, &PATCHED, ret, "WHERE base = ? AND name = ? ORDER BY id DESC LIMIT 1", TEXT(base), TEXT(name));
+	int r = db_get(s, &PATCHED, ret, "WHERE base = ? AND name = ? ORDER BY id DESC LIMIT 1", TEXT(base),
+		       TEXT(name));
 
 	return r == -ENOENT ? err_set(-ENOENT, "patch series '%s' was never applied on %.12s; 'kperfbot run' or 'build' with --patches "
 				      "does that", name, base) : r;

@@ -57,7 +57,8 @@ int store_branch_troubles_over(struct store *s);                /* of all branch
 /* From where a job on a machine is compared on a branch: the last head that was measured there. job NULL: of the job that
  * moved last, whichever that is. -ENOENT where nothing was measured yet. */
 struct db_base { int64_t branch, machine; char *job, *kconfig, *oid; };
-int store_base_get(struct store *s, int64_t branch, const char *job, int64_t machine, const char *kconfig, char **ret_oid);
+int store_base_get(struct store *s, int64_t branch, const char *job, int64_t machine, const char *kconfig,
+		   char **ret_oid);
 int store_base_put(struct store *s, const struct db_base *b);   /* insert or replace */
 int store_branch_detected(struct store *s, int64_t branch, int64_t run);
 

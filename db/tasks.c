@@ -185,10 +185,11 @@ int store_task_end(struct store *s, int64_t id, bool ok, usec_t retry_after, con
 
 int store_task_reap(struct store *s, const char *dead_owner, const char *alive)
 {
-	return db_exec(s,
-		       "UPDATE task SET state = 'ready', owner = NULL, lease_until = NULL, attempts = max(attempts - 1, 0) "
-		       "WHERE state = 'running' AND CASE WHEN ?1 IS NULL THEN lease_until < ?2 AND owner IS NOT ?3 ELSE owner = ?1 END",
-		       TEXT(dead_owner), INT(now_usec()), TEXT(alive));
+	return db_exec(
+		s,
+		"UPDATE task SET state = 'ready', owner = NULL, lease_until = NULL, attempts = max(attempts - 1, 0) "
+		"WHERE state = 'running' AND CASE WHEN ?1 IS NULL THEN lease_until < ?2 AND owner IS NOT ?3 ELSE owner = ?1 END",
+		TEXT(dead_owner), INT(now_usec()), TEXT(alive));
 }
 
 int store_task_by_id(struct store *s, int64_t id, struct db_task *ret) { return db_get(s, &TASK, ret, "WHERE id = ?", INT(id)); }
@@ -243,8 +244,10 @@ static int withdraw(struct store *s, int64_t id, usec_t now, const char *why)
 
 	if (r <= 0)
 		return r;
-	builds = db_exec(s, WITHDRAW "WHERE id IN (SELECT needs FROM task_dep WHERE task = ?1) AND comparison IN "
-			 "(SELECT id FROM comparison WHERE state = 'cancelled') AND " NOT_NEEDED, INT(id), INT(now), TEXT(why));
+	builds = db_exec(s,
+			 WITHDRAW "WHERE id IN (SELECT needs FROM task_dep WHERE task = ?1) AND comparison IN "
+				  "(SELECT id FROM comparison WHERE state = 'cancelled') AND " NOT_NEEDED,
+			 INT(id), INT(now), TEXT(why));
 	return builds < 0 ? builds : r + builds;
 }
 
@@ -283,7 +286,10 @@ static int retry(struct store *s, int64_t id)
 	if (r >= 0 && !fits)
 		r = err_set(-EINVAL, "task %" PRId64 " is %s: only failed and cancelled ones can be tried again", id, t.state);
 	else if (r >= 0 && is_withdrawn(&t))
-		r = err_set(-EINVAL, "task %" PRId64 " was taken back: ask for it again where it was asked for ('run', 'bisect')", id);
+		r = err_set(-EINVAL,
+			    "task %" PRId64
+			    " was taken back: ask for it again where it was asked for ('run', 'bisect')",
+			    id);
 	db_task_release(&t);
 	if (r < 0)
 		return r;

@@ -130,12 +130,15 @@ int store_branch_tested(struct store *s, int64_t branch, const char *oid)
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no branch %" PRId64 " in the database", branch);
 }
 
-int store_base_get(struct store *s, int64_t branch, const char *job, int64_t machine, const char *kconfig, char **ret_oid)
+int store_base_get(struct store *s, int64_t branch, const char *job, int64_t machine, const char *kconfig,
+		   char **ret_oid)
 {
 	sqlite3_stmt *st;
-	int r = stmt_get(s, "SELECT oid FROM branch_base WHERE branch = ?1 AND (?2 IS NULL OR (job = ?2 AND machine = ?3 AND "
-			    "kconfig = ?4)) ORDER BY id DESC LIMIT 1",
-			 ARGS(INT(branch), TEXT(job), INT(machine), TEXT(kconfig)), &st);
+	int r = stmt_get(
+		s,
+		"SELECT oid FROM branch_base WHERE branch = ?1 AND (?2 IS NULL OR (job = ?2 AND machine = ?3 AND "
+		"kconfig = ?4)) ORDER BY id DESC LIMIT 1",
+		ARGS(INT(branch), TEXT(job), INT(machine), TEXT(kconfig)), &st);
 
 	if (r < 0)
 		return r;
@@ -148,8 +151,9 @@ int store_base_get(struct store *s, int64_t branch, const char *job, int64_t mac
 
 int store_base_put(struct store *s, const struct db_base *b)
 {
-	int r = db_exec(s, "INSERT OR REPLACE INTO branch_base (branch, job, machine, kconfig, oid) VALUES (?, ?, ?, ?, ?)",
-			INT(b->branch), TEXT(b->job), INT(b->machine), TEXT(b->kconfig), TEXT(b->oid));
+	int r = db_exec(
+		s, "INSERT OR REPLACE INTO branch_base (branch, job, machine, kconfig, oid) VALUES (?, ?, ?, ?, ?)",
+		INT(b->branch), TEXT(b->job), INT(b->machine), TEXT(b->kconfig), TEXT(b->oid));
 
 	return MIN(r, 0);
 }

@@ -92,9 +92,11 @@ static void add_failure_proof(const struct facts *f, struct buf *out)
 	const struct proof *p = &f->proof;
 	_cleanup_buf_ struct buf t = {0};
 
-	buf_addf(&t, "parent and commit run in turns%s: the parent failed in %.0f of %" PRId64 " %s, the commit in %.0f of "
-		 "%" PRId64 ", p = %.2g (valid at any stopping time)", is_local(f) ? "" : " on fresh boots",
-		 p->mean_parent * p->boots_parent, p->boots_parent, boots_word(f), p->mean_culprit * p->boots_culprit, p->boots_culprit, p->p);
+	buf_addf(&t,
+		 "parent and commit run in turns%s: the parent failed in %.0f of %" PRId64 " %s, the commit in %.0f of "
+		 "%" PRId64 ", p = %.2g (valid at any stopping time)",
+		 is_local(f) ? "" : " on fresh boots", p->mean_parent * p->boots_parent, p->boots_parent, boots_word(f),
+		 p->mean_culprit * p->boots_culprit, p->boots_culprit, p->p);
 	add_wrapped(out, "proof", buf_str(&t));
 }
 

@@ -102,7 +102,8 @@ static void words(const struct strv *l, struct buf *out)
 }
 
 /* Debian packages and commands: the build's, the machine's, the job's. The job's alone are in ret_job, too. */
-static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packages, struct buf *programs, struct buf *ret_job)
+static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packages, struct buf *programs,
+		  struct buf *ret_job)
 {
 	struct job j = {0};
 	_cleanup_strv_ struct strv pk = {0}, pr = {0};
@@ -219,7 +220,8 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 {
 	bool kernel = !streq(f->tree.kind, "program");
 	bool vm = kernel && (streq(f->machine.driver, "qemu") || streq(f->machine.driver, "qemu-icount"));
-	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, job_packages = {0}, config = {0}, fixed = {0}, expected = {0};
+	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, job_packages = {0}, config = {0}, fixed = {0},
+				 expected = {0};
 	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL, *ns = NULL,
 			    *url = url_shown(f->tree.url), *ref = git_branch_ref(f->cmp.branch),
 			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir());
@@ -236,12 +238,24 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 		ns = xasprintf("%d", 1 << MIN(machine_number(f, "icount_shift", 3), 10));
 	add_signed_percent(&expected, f->effect);
 	const char *const values[][2] = {
-		{"case_number", number}, {"url", url}, {"branch", ref}, {"culprit", f->bad}, {"parent", f->good},
-		{"kpi", f->c.metric}, {"expected", buf_str(&expected)}, {"packages", buf_str(&packages)},
-		{"job_packages", buf_str(&job_packages)}, {"programs", buf_str(&programs)}, {"kind", kernel ? "kernel" : "program"},
+		{"case_number", number},
+		{"url", url},
+		{"branch", ref},
+		{"culprit", f->bad},
+		{"parent", f->good},
+		{"kpi", f->c.metric},
+		{"expected", buf_str(&expected)},
+		{"packages", buf_str(&packages)},
+		{"job_packages", buf_str(&job_packages)},
+		{"programs", buf_str(&programs)},
+		{"kind", kernel ? "kernel" : "program"},
 		{"fails", f->c.failure ? "yes" : ""},
-		{"how", vm ? "vm" : kernel ? "by_hand" : "here"}, {"build_command", command && *command ? command : "make"},
-		{"artefact", artefact}, {"ns_per_insn", ns},
+		{"how", vm	 ? "vm"
+			: kernel ? "by_hand"
+				 : "here"},
+		{"build_command", command && *command ? command : "make"},
+		{"artefact", artefact},
+		{"ns_per_insn", ns},
 	};
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++)
 		set(&b, values[i][0], values[i][1]);
