@@ -328,7 +328,7 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 	if (argc != 2)
 		return verb_usage(c, "bisect wants GOOD and BAD; --help tells more");
 	if (o.confidence != 0 && !(o.confidence >= 0.5 && o.confidence < 1))
-		return verb_usage(c, "--confidence must lie between 0.5 and 1");
+		return verb_usage(c, "--confidence must lie between 0.5 and 1, not %g", o.confidence);
 	if (o.confidence != 0)
 		c->config.confidence = o.confidence;
 	if (o.quiet)

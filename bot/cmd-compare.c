@@ -257,8 +257,10 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 		return verb_usage(c, "compare takes at most %d builds", COLUMNS_MAX);
 	if (!streq(o->rule, "moderated") && !streq(o->rule, "lkp"))
 		return verb_usage(c, "--rule is 'moderated' or 'lkp', not '%s'", o->rule);
-	if (!(o->fdr > 0 && o->fdr < 1) || !(o->confidence > 0 && o->confidence < 1))
-		return verb_usage(c, "--fdr and --confidence lie between 0 and 1");
+	if (!(o->fdr > 0 && o->fdr < 1))
+		return verb_usage(c, "--fdr lies between 0 and 1, not %g", o->fdr);
+	if (!(o->confidence > 0 && o->confidence < 1))
+		return verb_usage(c, "--confidence lies between 0 and 1, not %g", o->confidence);
 	if (o->min_effect < 0)
 		return verb_usage(c, "--min-effect is a number of per cent from 0 on, not %g", o->min_effect);
 	if (o->profile && argc != 2)

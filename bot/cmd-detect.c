@@ -370,8 +370,12 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 {
 	if (argc > 1 || (argc == 1) == (o->metric != NULL))
 		return verb_usage(c, "detect needs either a CSV file with the columns index,value or --metric NAME");
-	if (o->min_effect < 0 || o->penalty < 0 || o->min_segment < 1 || o->min_effect > 1e6)
-		return verb_usage(c, "--min-effect, --penalty and --min-segment are not negative");
+	if (o->min_effect < 0 || o->min_effect > 1e6)
+		return verb_usage(c, "--min-effect is a number of per cent from 0 to 1000000, not %g", o->min_effect);
+	if (o->penalty < 0)
+		return verb_usage(c, "--penalty is a number from 0 on, not %g", o->penalty);
+	if (o->min_segment < 1)
+		return verb_usage(c, "--min-segment is a number of commits from 1 on, not %" PRId64, o->min_segment);
 	if (o->mail && !o->ask)
 		return verb_usage(c, "--mail goes with --ask");
 	if (argc && (o->ask || o->branch))

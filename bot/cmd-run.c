@@ -451,8 +451,10 @@ static int run_run(int argc, char **argv, struct ctx *c)
 	size_t bad = 0, good = 0;
 	int r = verb_options(&verb_run, &argc, &argv, opts, c);
 
-	if (r < 0 && (argc < 1 || !o.commit || o.n < 1 || o.n > 10000))
-		r = verb_usage(c, "run wants a job, --commit REV and -n from 1 to 10000; --help tells more");
+	if (r < 0 && (argc < 1 || !o.commit))
+		r = verb_usage(c, "run wants a job and --commit REV; --help tells more");
+	else if (r < 0 && (o.n < 1 || o.n > 10000))
+		r = verb_usage(c, "-n is a number of boots from 1 to 10000, not %" PRId64, o.n);
 	if (r >= 0) {
 		strv_release(&o.patches);
 		return r;

@@ -177,7 +177,7 @@ static int check_texts(const struct tree_options *o)
 	if (r == 0 && o->artefact && (*o->artefact == '/' || strstr(o->artefact, "..")))
 		r = err_set(-EINVAL, "--artefact '%s' must be a path inside the worktree", o->artefact);
 	if (r == 0 && o->max_commits < 1)
-		r = err_set(-EINVAL, "--max-commits wants at least 1");
+		r = err_set(-EINVAL, "--max-commits wants at least 1, not %" PRId64, o->max_commits);
 	return r;
 }
 

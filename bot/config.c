@@ -588,7 +588,8 @@ int config_load(const char *dir_or_null, struct config *ret)
 	struct config c;
 
 	if (dir && !fs_is_dir(dir))
-		return err_set(-ENOENT, "the configuration folder '%s' does not exist", dir);
+		return err_set(fs_exists(dir) ? -EINVAL : -ENOENT, "the configuration folder '%s' %s", dir,
+			       fs_exists(dir) ? "is no folder" : "does not exist");
 	if (!dir && fs_is_dir("/etc/kperfbot"))
 		dir = "/etc/kperfbot";
 	defaults(&c);

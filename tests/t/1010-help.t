@@ -31,6 +31,18 @@ has "$dir/out" "option '--state' needs a folder"
 has "$dir/out" "'--state' stands before the verb: kperfbot --state DIR run"
 "$kperfbot" --state "$dir/none" query cases --state found >"$dir/out" 2>&1; is $? 3 "where a verb has such an option it is that one"
 "$kperfbot" detect "$dir" >"$dir/out" 2>&1; is $? 2 "a folder is no file"
+refused() { # TEXT COMMAND...: the value is named
+	"$kperfbot" "${@:2}" >"$dir/out" 2>&1; is $? 2 "${*:2}"
+	has "$dir/out" "$1"
+}
+refused "not -3" run job --commit main -n -3
+refused "not 1.5" bisect a b --confidence 1.5
+refused "--fdr lies between 0 and 1, not 2" compare a b --fdr 2
+refused "--confidence lies between 0 and 1, not 0" compare a b --confidence 0
+refused "not 0" tree add x /nowhere --max-commits 0
+refused "--min-segment is a number of commits from 1 on, not 0" detect x.csv --min-segment 0
+refused "--penalty is a number from 0 on, not -1" detect x.csv --penalty -1
+refused "the configuration folder 'README.md' is no folder" config check README.md
 "$kperfbot" --version >"$dir/out"; ok $? "--version"
 "$kperfbot" --help >/dev/full 2>"$dir/out"; [ $? != 0 ]; ok $? "a full output is noticed"
 done_testing
