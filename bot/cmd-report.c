@@ -131,7 +131,7 @@ static int deliver(struct ctx *c, int64_t id, const char *way, bool force)
 		r = report_again(c->store, id, way);
 	r = r < 0 ? r : report_deliver(c->store, id, way, &rc);
 	if (after(c, id, way, r) < 0)
-		return verb_fail(c, -EIO);
+		return verb_fail(c, r == -ENOENT ? r : -EIO);
 	return r < 0 ? verb_fail(c, r) : print_sent(c, id, way, &rc);
 }
 

@@ -35,9 +35,16 @@ int store_tree_put(struct store *s, const struct db_tree *t, int64_t *ret_id)
 			 ret_id);
 }
 
+static int unknown(const char *name)
+{
+	return err_set(-ENOENT, "no tree '%s' in the database; 'kperfbot tree list' shows those there are", name ?: "");
+}
+
 int store_tree_get(struct store *s, const char *name, struct db_tree *ret)
 {
-	return db_get(s, &TREE, ret, "WHERE name = ?", TEXT(name));
+	int r = db_get(s, &TREE, ret, "WHERE name = ?", TEXT(name));
+
+	return r == -ENOENT ? unknown(name) : r;
 }
 
 int store_tree_by_id(struct store *s, int64_t id, struct db_tree *ret)
@@ -54,7 +61,7 @@ int store_tree_remove(struct store *s, const char *name)
 {
 	int r = db_exec(s, "DELETE FROM tree WHERE name = ?", TEXT(name));
 
-	return r ? MIN(r, 0) : err_set(-ENOENT, "no tree '%s' in the database", name);
+	return r ? MIN(r, 0) : unknown(name);
 }
 
 int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next, const char *error)

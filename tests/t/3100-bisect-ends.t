@@ -47,6 +47,9 @@ says 2 "the two are swapped, GOOD is the older one: kperfbot --config $dir/etc b
 says 2 "'main' and 'v1.2' are the same commit, $(short main)" bisect main v1.2
 says 2 "'v1.1' ($(short v1.1)) and 'other' ($(short other)) have no common ancestor" bisect v1.1 other
 says 3 "has no commit 'v9'" bisect v9 main
+says 3 "no tree 'smal' in the database; 'kperfbot tree list' shows those there are" bisect v1.1 main --tree smal
+says 3 "no tree 'smal' in the database; 'kperfbot tree list' shows those there are" tree remove smal
+says 3 "no case 99 in the database" report send 99
 kp sql 'SELECT count(*) FROM comparison' --json >"$dir/count.json"
 is "$(field "$dir/count.json" 'list(o[0].values())[0]')" 0 "nothing was asked for that"
 
