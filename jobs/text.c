@@ -4,8 +4,8 @@
 
 #include <ctype.h>
 
-/* The length of the escape sequence at s, 0: none that has its end. */
-static size_t escape_sequence(const char *s, const char *end)
+/* The length of the escape sequence at s, 0: none that has its end. endless: none further on has, if it is a string. */
+static size_t escape_sequence(const char *s, const char *end, bool *endless)
 {
 	const char *p = s + 2;
 
@@ -17,9 +17,10 @@ static size_t escape_sequence(const char *s, const char *end)
 		return p < end && *p >= 0x40 && *p < 0x7f ? (size_t)(p + 1 - s) : 0;
 	}
 	if (strchr("]P^_X", s[1]) && s[1]) { /* a string, up to BEL or ESC \\ */
-		for (; p < end; p++)
+		for (; !*endless && p < end; p++)
 			if (*p == '\a' || (*p == '\\' && p[-1] == '\x1b'))
 				return (size_t)(p + 1 - s);
+		*endless = true;
 		return 0;
 	}
 	for (p = s + 1; p < end && *p >= 0x20 && *p < 0x30;)
@@ -36,6 +37,7 @@ static bool to_first_column(const char *s, size_t n)
 
 static void plain_line(char line[LINE_MAX_BYTES], const char *s, const char *end)
 {
+	bool endless = false;
 	const char *cr;
 	size_t n = 0;
 
@@ -43,7 +45,7 @@ static void plain_line(char line[LINE_MAX_BYTES], const char *s, const char *end
 		end--;
 	cr = end > s ? memrchr(s, '\r', (size_t)(end - s)) : NULL;
 	for (s = cr ? cr + 1 : s; s < end && n + 1 < LINE_MAX_BYTES; s++) {
-		size_t k = *s == '\x1b' ? escape_sequence(s, end) : 0;
+		size_t k = *s == '\x1b' ? escape_sequence(s, end, &endless) : 0;
 
 		if (k) {
 			n = to_first_column(s, k) ? 0 : n;

@@ -119,9 +119,24 @@ static void test_names(void)
 	is_str(out, "a_b__i____", "other brackets do not");
 }
 
+/* Sequences that never end, each taken back: looked for once. */
+static void test_endless(void)
+{
+	enum { N = 100000 };
+	_cleanup_free_ char *text = xmalloc(4 * N + 1);
+	struct lines l = {.text = text, .len = 4 * N};
+	usec_t start = mono_usec();
+
+	for (size_t i = 0; i < N; i++)
+		memcpy(text + 4 * i, "\x1b]\b\b", 4);
+	ok(next_line(&l) && !*l.line, "a line of sequences without an end");
+	ok(mono_usec() - start < USEC_PER_SEC, "takes no longer than another one");
+}
+
 int main(void)
 {
 	test_lines();
+	test_endless();
 	test_grouped();
 	test_figure();
 	test_units();
