@@ -88,7 +88,7 @@ char *last_words(const char *text, size_t len)
 
 	while (next_line(&it))
 		if (says_something(it.line))
-			memcpy(last, it.line, sizeof(last));
+			memcpy(last, it.line, strlen(it.line) + 1);
 	return xstrdup(last + strspn(last, " \t"));
 }
 
