@@ -277,8 +277,8 @@ char *simulate_histories(bool what)
 	for (size_t i = 0; i < n_histories; i++) {
 		_cleanup_free_ char *before = all;
 
-		all = xasprintf("%s%s%s%s%s", before, i ? what ? "; " : ", " : "", histories[i].name, what ? ": " : "",
-				what ? histories[i].what : "");
+		all = what ? xasprintf("%s\n%s: %s", before, histories[i].name, histories[i].what)
+			   : xasprintf("%s%s%s", before, i ? ", " : "", histories[i].name);
 	}
 	return all;
 }

@@ -49,7 +49,7 @@ struct simulate_result {
 };
 void simulate_config_default(struct simulate_config *c);
 int simulate_search(const struct simulate_config *c, struct simulate_result *ret);
-/* The names of the histories, or with what "NAME: what it is; ..."; new string. */
+/* The names of the histories in a line; with what: "\nNAME: what it is" each. New string. */
 char *simulate_histories(bool what);
 /* E[boots] >= ((1 - e) log2 n - h2(e)) / C(snr): Fano's inequality and the capacity of the channel "which side of this
  * commit is the culprit on", levels and spread known, e = 1 - confidence. */

@@ -68,7 +68,7 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 	struct simulate_config c;
 	struct simulate_result res;
 	int64_t n, trials, seed, max_boots = 0;
-	_cleanup_free_ char *all = simulate_histories(true), *what = xasprintf("the commits (line). %s", all);
+	_cleanup_free_ char *all = simulate_histories(true), *what = xasprintf("the commits (line)%s", all);
 	int r;
 
 	simulate_config_default(&c);

@@ -69,6 +69,7 @@ static void print_help(const struct verb *v, const struct opt *opts)
 static void print_man(const struct opt *o)
 {
 	for (; o->type != OPT_T_END; o++) {
+		_cleanup_free_ char *help = xstrdup(o->help);
 		puts(".TP");
 		if (o->short_name)
 			printf("\\-%c, ", o->short_name);
@@ -79,8 +80,12 @@ static void print_man(const struct opt *o)
 			roff_text(o->arg);
 		}
 		putchar('\n');
-		roff_text(o->help);
-		putchar('\n');
+		for (char *save = NULL, *l = strtok_r(help, "\n", &save); l; l = strtok_r(NULL, "\n", &save)) {
+			if (l != help)
+				puts(".br");
+			roff_text(l);
+			putchar('\n');
+		}
 	}
 }
 

@@ -93,6 +93,19 @@ int opt_parse(int *argc, char ***argv, const struct opt *opts)
 	return 0;
 }
 
+#define HELP_COLUMN 30
+
+/* Later lines of a help text stand below its first. */
+static void add_help(struct buf *out, const char *help)
+{
+	for (size_t n; *help; help += n + (help[n] == '\n')) {
+		n = strcspn(help, "\n");
+		buf_add(out, help, n);
+		if (help[n])
+			buf_addf(out, "\n%*s", HELP_COLUMN + 2, "");
+	}
+}
+
 void opt_help(const struct opt *opts, struct buf *out)
 {
 	for (; opts->type != OPT_T_END; opts++) {
@@ -103,6 +116,8 @@ void opt_help(const struct opt *opts, struct buf *out)
 		else
 			buf_adds(&left, "      ");
 		buf_addf(&left, "--%s%s%s", opts->name, opts->arg ? "=" : "", opts->arg ? opts->arg : "");
-		buf_addf(out, "%-30s%s%s\n", left.s, left.len >= 30 ? "  " : "", opts->help);
+		buf_addf(out, "%-*s%s", HELP_COLUMN, left.s, left.len >= HELP_COLUMN ? "  " : "");
+		add_help(out, opts->help);
+		buf_addc(out, '\n');
 	}
 }
