@@ -34,8 +34,24 @@ static int all_ended(void *arg, struct ctx *c)
 	return !open;
 }
 
+/* The commits that cannot be told apart, as [{"commit", "posterior"}, ...]; NULL where the answer is no set. */
+static struct json_object *case_set(const struct db_case *k)
+{
+	struct json_object *o = k->candidates ? json_tokener_parse(k->candidates) : NULL, *set = NULL;
+
+	if (json_object_is_type(o, json_type_object))
+		set = json_object_get(json_object_object_get(o, "set"));
+	json_object_put(o);
+	if (k->culprit || !json_object_is_type(set, json_type_array) || !json_object_array_length(set)) {
+		json_object_put(set);
+		return NULL;
+	}
+	return set;
+}
+
 static struct json_object *case_json(const struct db_case *k)
 {
+	struct json_object *set = case_set(k);
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "case", json_object_new_int64(k->id));
@@ -44,9 +60,12 @@ static struct json_object *case_json(const struct db_case *k)
 	json_object_object_add(o, "asked", json_text(k->asked));
 	if (k->culprit)
 		json_object_object_add(o, "culprit", json_text(k->culprit));
+	if (set)
+		json_object_object_add(o, "set", set);
 	if (isfinite(k->posterior))
 		json_object_object_add(o, "posterior", json_object_new_double(k->posterior));
-	json_object_object_add(o, "effect", json_object_new_double(k->effect));
+	if (isfinite(k->effect))
+		json_object_object_add(o, "effect", json_object_new_double(k->effect));
 	if (k->failure)
 		json_object_object_add(o, "failure", json_text(k->failure));
 	json_object_object_add(o, "boots", json_object_new_int64(k->boots));
@@ -76,10 +95,15 @@ static void print_case(const struct db_case *k)
 {
 	_cleanup_free_ char *what = k->failure ? xasprintf("fails (%s)", k->failure)
 					       : xasprintf("%s %+.3f%%", k->metric, 100 * k->effect);
+	struct json_object *set = case_set(k);
 
 	term_printf(stdout, "case %" PRId64 ": %s: %s%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n",
 		    k->id, k->state, what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior,
 		    k->boots, k->builds);
+	for (size_t i = 0; set && i < json_object_array_length(set); i++)
+		term_printf(stdout, "%s %s\n", i ? "      " : "one of", json_object_get_string(
+			    json_object_object_get(json_object_array_get_idx(set, i), "commit")));
+	json_object_put(set);
 }
 
 static int print_result(struct ctx *c, int64_t id, bool *ret_found)

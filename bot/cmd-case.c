@@ -139,6 +139,13 @@ static void tell_culprit(struct story *s, const struct facts *f)
 	}
 	for (size_t i = 0; !f->single && i < f->left.n && i < 10; i++)
 		buf_addf(&s->text, "%-14s %.12s\n", i ? "" : "one of", f->left.v[i]);
+	if (!f->single && f->left.n) {
+		struct json_object *set = json_object_new_array();
+
+		for (size_t i = 0; i < f->left.n; i++)
+			json_object_array_add(set, json_text(f->left.v[i]));
+		json_object_object_add(s->o, "set", set);
+	}
 	if (f->proof.there && f->c.failure) {
 		tell(s, "proof", "proof",
 		     "fails in %.0f%% of %" PRId64 " boots, its parent in %.0f%% of %" PRId64 ", in turns, p = %.2g",

@@ -580,9 +580,10 @@ static int told_before(struct engine *e, struct db_case *c)
 
 	for (size_t i = 0; r >= 0 && i < n && !told; i++) {
 		bool is = streq(all[i].state, "reported");
+		bool ignored = streq(all[i].state, "ignored") && streq(all[i].asked, ASKED_DAEMON);
 		bool soon = streq(all[i].state, "found") && db_case_mails(&all[i]) && all[i].id < c->id;
 
-		if (all[i].id == c->id || !(is || soon) || !same_news(e, &all[i], c))
+		if (all[i].id == c->id || !(is || soon || ignored) || !same_news(e, &all[i], c))
 			continue;
 		told = 1;
 		if (is) {
@@ -590,6 +591,11 @@ static int told_before(struct engine *e, struct db_case *c)
 			c->note = xasprintf("case %" PRId64 " told of this commit; 'kperfbot report send %" PRId64
 					    "%s' mails this one, too", all[i].id, c->id, smtp);
 			r = case_state(e, c, "reported", "%s", c->note);
+		} else if (ignored) {
+			free(c->note);
+			c->note = xasprintf("case %" PRId64 " is about this commit and is ignored; 'kperfbot report send %"
+					    PRId64 "%s' mails this one", all[i].id, c->id, smtp);
+			r = case_state(e, c, "ignored", "%s", c->note);
 		}
 	}
 	DB_LIST_RELEASE(all, n, db_case_release);
