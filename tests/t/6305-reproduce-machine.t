@@ -36,7 +36,7 @@ machines:
     append: "nosmt"
     boot_timeout: 6s
 EOF
-all=$(sed -n '/^static const struct key machine_keys/,/^}/s/^\t{"\([a-z_]*\)".*/\1/p' bot/config.c)
+all=$(sed -nE '/^static const struct key machine_keys/,/^}/s/^\t[A-Z]+\("([a-z_]*)".*/\1/p' bot/config.c)
 [ "$(echo "$all" | wc -l)" -ge 8 ]; ok $? "the settings of machines are read from bot/config.c"
 untried=''
 for key in $all; do grep -q "^    $key:" "$dir/etc/kperfbot.yaml" || untried="$untried $key"; done
