@@ -20,7 +20,7 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-LAYERS := lib db jobs kernels bisect reporters bot
+LAYERS := lib db jobs kernels bisect reporters bot bot/engine bot/cli
 SRC := $(wildcard $(addsuffix /*.c,$(LAYERS)) jobs/programs/*/*.c jobs/monitors/*/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
 LIBOBJ := $(filter-out $(BUILD)/bot/main.o,$(OBJ))

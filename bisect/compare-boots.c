@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Runs of one boot share its memory layout, its timing, its luck: they are averaged to one value before any test. */
-#include "bisect/compare-int.h"
+#include "bisect/compare-internal.h"
 
 struct run_id { uint32_t boot, run; };
 

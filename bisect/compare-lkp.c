@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* lkp-tests' published decision (its lib/changed_stat.rb, read July 2026): ranges against medians. */
 #include "bisect/compare-class.h"
-#include "bisect/compare-int.h"
+#include "bisect/compare-internal.h"
 
 struct side { double *v; size_t n; double min, max, median; };
 

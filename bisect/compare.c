@@ -3,7 +3,7 @@
 #include "bisect/compare.h"
 
 #include "bisect/compare-class.h"
-#include "bisect/compare-int.h"
+#include "bisect/compare-internal.h"
 #include "lib/change.h"
 
 /* How the difference between two builds is tested. */

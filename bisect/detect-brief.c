@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Levels that only a few commits have, and levels that come and go. */
-#include "bisect/detect-int.h"
+#include "bisect/detect-internal.h"
 
 #define MAX_CHANCE .001         /* chance excursions of that length in the history of a level */
 #define BRIEF_STRENGTH 12.0     /* least z of an excursion that ended */

@@ -6,7 +6,7 @@
  * a piece a (x - mu)^2 + m remembers where its last segment began. Adding a commit adds its loss to every piece; starting
  * a segment costs F + penalty, where F is the least of Q, so no piece ever needs to be above that. Kept in the form with
  * mu and m, nothing cancels however far the levels are apart. */
-#include "bisect/detect-int.h"
+#include "bisect/detect-internal.h"
 
 struct piece { double lo, a, mu, m; uint32_t start; };  /* from lo to the next piece's lo */
 struct pieces { struct piece *v; size_t n, cap; };

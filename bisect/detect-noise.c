@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The noise of a series: its unit, its scale from differences, its autocorrelation, and the commits in units of it. */
-#include "bisect/detect-int.h"
+#include "bisect/detect-internal.h"
 
 #include <float.h>
 

@@ -2,7 +2,7 @@
 /* Change points of a series: noise from differences, exact segmentation with a bounded loss, then points that are modes
  * of the noise or too weak for what their neighbourhood shows are taken away again, short excursions are added, each
  * point is moved to where the commits near it say, and the end is looked at. */
-#include "bisect/detect-int.h"
+#include "bisect/detect-internal.h"
 
 #define PENALTY 8.0             /* times ln(commits) */
 #define MIN_STRENGTH 4.5        /* least z of a point against the spread of its own two segments */

@@ -6,7 +6,7 @@
  */
 #ifndef KPB_BOT_ASKING_H
 #define KPB_BOT_ASKING_H
-#include "bot/verb.h"
+#include "bot/ctx.h"
 
 struct asking {
 	int fd;

@@ -5,7 +5,7 @@
  */
 #ifndef KPB_BOT_DAEMON_H
 #define KPB_BOT_DAEMON_H
-#include "bot/verb.h"
+#include "bot/ctx.h"
 
 struct daemon_options {
 	bool once_idle;                 /* end when nothing is left to do */

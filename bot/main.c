@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/verb.h"
+#include "bot/cli/verb.h"
 #include "kernels/box.h"
 #include "kernels/tree.h"
 #include "lib/log.h"

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/work.h"
-#include "bot/engine.h"
-#include "bot/profile.h"
+#include "bot/engine/engine.h"
+#include "bot/engine/profile.h"
 #include "db/setup.h"
 #include "jobs/job.h"
 #include "kernels/build.h"

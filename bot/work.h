@@ -4,7 +4,7 @@
  */
 #ifndef KPB_BOT_WORK_H
 #define KPB_BOT_WORK_H
-#include "bot/verb.h"
+#include "bot/ctx.h"
 
 /* Runs the claimed task and ends it in the database. *cancel: set by a signal; the task is then given back. Returns 0
  * when the task was brought to an end (also a bad one), or negative. */

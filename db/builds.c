@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Builds, and what is measured on them and where: jobs, machines. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 #define B(member, col, type, ...) FIELD(struct db_build, member, col, type, ##__VA_ARGS__)
 static const struct field BUILD_FIELDS[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Questions, their cases, and the reports that came out of them. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 #define Q(member, type, ...) FIELD(struct db_comparison, member, #member, type, ##__VA_ARGS__)
 static const struct field COMPARISON_FIELDS[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What the checks of a run saw: kept for each run, counted for each build. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "lib/buf.h"
 
 static int badness(const char *verdict) { return streq(verdict, "fail") ? 2 : streq(verdict, "unknown") ? 1 : 0; }

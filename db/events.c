@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading the event log; store_event() itself is in tasks.c. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 int64_t store_last_event(struct store *s)
 {

@@ -3,7 +3,7 @@
  * All metrics of all runs of one build: what a comparison reads. Values come run by run in the order of metric ids, so
  * each run is one walk along the primary key; names are looked up once per metric.
  */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 struct cell { uint32_t run; int64_t metric; double v; };
 struct cells { struct cell *c; size_t n, cap; };

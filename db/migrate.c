@@ -3,7 +3,7 @@
  * The version of the tables is PRAGMA user_version. schema.sql always is the newest one; a change to it adds one step
  * here that makes version n + 1 out of version n, and a test that an old file comes through.
  */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 #define APPLICATION_ID 0x4b504246 /* "KPBF": tells our files from other programs' */
 

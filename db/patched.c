@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Commits that are a base with a patch series on top. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 #define P(member, col, type, ...) FIELD(struct db_patched, member, col, type, ##__VA_ARGS__)
 static const struct field PATCHED_FIELDS[] = {

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Profiles of builds, and which functions a job reaches. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "lib/buf.h"
 
 #define P(member, type, ...) FIELD(struct db_profile, member, #member, type, ##__VA_ARGS__)

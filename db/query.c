@@ -6,7 +6,7 @@
  *
  * Lists run from old to new; a limit keeps the newest.
  */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "lib/buf.h"
 
 #include <time.h>

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "lib/buf.h"
 
 char *column_text(sqlite3_stmt *st, int col) { return xstrdup((const char *)sqlite3_column_text(st, col)); }

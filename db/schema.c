@@ -3,7 +3,7 @@
  * schema.sql inside the program, so that the text people read is the one that runs. The path counts from the root of
  * the repository, where make runs; the compiler does not tell make about it (Makefile: db/schema.o needs db/schema.sql).
  */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 __asm__(".pushsection .rodata\n"
 	".global db_schema_sql\n"

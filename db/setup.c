@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "db/setup.h"
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 #define VALUE_MAX 300
 #define FILES_NAMED 3

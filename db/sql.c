@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Free questions: one SELECT of the user's own, and commits by their first digits. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "lib/buf.h"
 
 #include <ctype.h>

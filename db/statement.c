@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "lib/fs.h"
 
 /* ---- errors ---- */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "db/internal.h"
+#include "db/store-internal.h"
 
 #define T(member, col, type, ...) FIELD(struct db_tree, member, col, type, ##__VA_ARGS__)
 static const struct field TREE_FIELDS[] = {

@@ -12,7 +12,7 @@
  *	figures       unknown: something printed as a figure was none, and was left out
  *	counters      perf counted all the time
  *	interference  no CPU time stolen, no throttling, no other load
- *	reach         what changed between two commits was executed; of a pair of commits and not of a run (bot/reach.h)
+ *	reach         what changed between two commits was executed; of a pair of commits and not of a run (bot/engine/reach.h)
  *
  * Each takes the parse_ctx of a parser, whose check list may be NULL.
  */

@@ -4,7 +4,7 @@
  * has a meaning to the host. tar reads there, in a box that can read only that; libarchive takes its stream on the
  * outside, and what that says is written by descriptors into a fresh folder of ours.
  */
-#include "kernels/box-priv.h"
+#include "kernels/box-internal.h"
 #include "lib/fs.h"
 
 #include <archive.h>

@@ -3,7 +3,7 @@
  * Limits on memory and processes of a box as a whole: control groups where we may make them (root, or a service with
  * Delegate=yes), else /proc is looked through five times a second and RLIMIT_NPROC holds inside.
  */
-#include "kernels/box-priv.h"
+#include "kernels/box-internal.h"
 #include "lib/fs.h"
 
 #include <dirent.h>

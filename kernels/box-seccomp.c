@@ -5,7 +5,7 @@
  * compiler or a test suite will ask for cannot be listed. What is denied fails as if it did not exist or were not
  * permitted; nothing is killed.
  */
-#include "kernels/box-priv.h"
+#include "kernels/box-internal.h"
 
 #include <sched.h>
 #include <seccomp.h>

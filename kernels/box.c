@@ -4,7 +4,7 @@
  * them, which can reach our folders and mounts what is to be seen, and setpriv, which hands over to the second for
  * good.
  */
-#include "kernels/box-priv.h"
+#include "kernels/box-internal.h"
 #include "lib/fs.h"
 
 #include <fcntl.h>

@@ -6,7 +6,7 @@
  * folder appears by one rename, so there is a whole one or none. Broken builds are kept too (they stay broken), those
  * that failed through our fault never.
  */
-#include "kernels/build-priv.h"
+#include "kernels/build-internal.h"
 #include "kernels/tree.h"
 #include "lib/escape.h"
 #include "lib/fs.h"

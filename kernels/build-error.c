@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* From a build's log to the one line that says why it failed. */
-#include "kernels/build-priv.h"
+#include "kernels/build-internal.h"
 #include "kernels/tree.h"
 #include "lib/proc.h"
 

@@ -3,8 +3,8 @@
  * Kernels: tinyconfig, our fragment on top, olddefconfig; then bzImage (and modules where the config has any) into the
  * O= folder. The config step is left out when nothing that it reads has changed since the last build there.
  */
-#include "kernels/build-priv.h"
-#include "kernels/tree-priv.h"
+#include "kernels/build-internal.h"
+#include "kernels/tree-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trees of user-space programs: a command in the worktree, a file or folder to keep. Always from nothing. */
-#include "kernels/build-priv.h"
+#include "kernels/build-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 

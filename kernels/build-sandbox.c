@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A build's steps in a box: what it sees, its environment, and whose fault it is when a limit ends it. */
-#include "kernels/build-priv.h"
+#include "kernels/build-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 

@@ -6,8 +6,8 @@
  * until it is finished. Folders of builds that started from nothing hold nothing but what that commit's own files made,
  * so all trees may use them.
  */
-#include "kernels/build-priv.h"
-#include "kernels/tree-priv.h"
+#include "kernels/build-internal.h"
+#include "kernels/tree-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 

@@ -15,7 +15,7 @@
  * OLD, and those that differ from that ancestor are of now. So what make compiles does not depend on what was built
  * here in between. git is told which commit it goes on from and looks at no file's time.
  */
-#include "kernels/build-priv.h"
+#include "kernels/build-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* One build from request to result: cache, lock, sources, compile, keep. */
-#include "kernels/build-priv.h"
-#include "kernels/tree-priv.h"
+#include "kernels/build-internal.h"
+#include "kernels/tree-internal.h"
 #include "lib/fs.h"
 
 #include <fcntl.h>

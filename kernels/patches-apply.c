@@ -5,7 +5,7 @@
  */
 #include "kernels/patches-series.h"
 #include "kernels/patches.h"
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/git.h"
 
 #define STEP_TIMEOUT_S 120.0

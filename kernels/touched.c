@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernels/cfunc.h"
 #include "kernels/touched.h"
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 
 #define SOURCE_MAX (16u << 20)  /* bytes of a file; larger ones are taken for binary */
 #define LINES_MAX 50000         /* changed lines that are looked up in a profile */

@@ -4,7 +4,7 @@
  * ten thousand children costs a stranger two megabytes. libgit2 looks at no clock meanwhile, so it is asked in a child
  * that the kernel ends after some seconds of its own work.
  */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/proc.h"
 
 #include <fcntl.h>

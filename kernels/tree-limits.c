@@ -4,7 +4,7 @@
  * that libgit2 reads passes a gate that knows the size of an object before it is unpacked and how long the reading has
  * lasted, and all that libgit2 allocates (bases of deltas too, which no size tells of) is counted.
  */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/proc.h"
 
 #include <git2/sys/alloc.h>

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The first-parent line of a branch: which commits stand on it, and in which order. */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 
 struct wanted { git_oid id; size_t at; };
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The mirror: listing a remote and fetching from it, by the git program. */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/fs.h"
 #include "lib/git.h"
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The commits between two as a graph, and which of them cannot change an x86 kernel. */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 
 #define PARENTS_MAX 512         /* Linux has one with 66 */
 #define JUDGE_S 60              /* for all commits together */

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A commit that undoes another one on top of a tip, made in the mirror without a checkout. */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/charset.h"
 
 static inline void cleanup_index(git_index **p) { git_index_free(*p); }

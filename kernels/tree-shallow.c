@@ -3,7 +3,7 @@
  * Mirrors of shallow remotes. The file "shallow" of such a mirror has the ids of the commits at which its history ends:
  * their parents are named and are not there. libgit2 1.5 does not know it, so git itself is asked about such a history.
  */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/fs.h"
 #include "lib/git.h"
 

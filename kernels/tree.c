@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Reading a mirror with libgit2. */
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/charset.h"
 #include "lib/escape.h"
 #include "lib/git.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A kernel's console and a build's log: at most one short line of what went wrong. */
-#include "kernels/build-priv.h"
+#include "kernels/build-internal.h"
 #include "kernels/machine-internal.h"
 #include "tests/fuzz/check.h"
 

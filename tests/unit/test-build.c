@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Program builds in the real sandbox, the cache, and reading the first error out of a log. */
-#include "kernels/build-priv.h"
+#include "kernels/build-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "tests/tap.h"

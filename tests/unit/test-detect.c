@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Change points: the segmentation against plain dynamic programming, the whole against annotated and made-up series. */
-#include "bisect/detect-int.h"
+#include "bisect/detect-internal.h"
 #include "lib/csv.h"
 #include "lib/fs.h"
 #include "tests/tap.h"

@@ -3,8 +3,8 @@
  * What the engine makes of runs: a comparison from the question to the verdict, with the tasks done by hand. The runs are
  * xdp-bench's recorded output, through its parser, its checks and the database.
  */
-#include "bot/engine.h"
-#include "bot/reach.h"
+#include "bot/engine/engine.h"
+#include "bot/engine/reach.h"
 #include "db/setup.h"
 #include "jobs/check.h"
 #include "jobs/job.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* How long it still takes, against questions whose whole course is known: simulated, with fixed seeds. */
-#include "bot/forecast.h"
+#include "bot/cli/forecast.h"
 #include "tests/tap.h"
 
 static unsigned long long seed;

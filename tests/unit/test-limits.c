@@ -3,7 +3,7 @@
  * clock. */
 #include "kernels/patches.h"
 #include "kernels/touched.h"
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/fs.h"
 #include "lib/git.h"
 #include "tests/tap.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What measured: which setups differ, in which words, and what the database keeps of it. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "db/setup.h"
 #include "lib/fs.h"
 #include "tests/tap.h"

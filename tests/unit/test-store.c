@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The store: every kind of row there and back, tasks between processes, crashes, a full disk. */
-#include "db/internal.h"
+#include "db/store-internal.h"
 #include "lib/fs.h"
 #include "tests/tap.h"
 

@@ -2,7 +2,7 @@
 /* Mirrors and graphs on real repositories, served by "git daemon" on the loopback. */
 #include "kernels/patches.h"
 #include "kernels/tree.h"
-#include "kernels/tree-priv.h"
+#include "kernels/tree-internal.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "tests/tap.h"

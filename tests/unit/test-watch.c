@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What a kernel watched itself: the list from the guest, whose text may be anything, and where it goes in the database. */
-#include "bot/profile.h"
-#include "bot/reach.h"
+#include "bot/engine/profile.h"
+#include "bot/engine/reach.h"
 #include "kernels/watch.h"
 #include "tests/tap.h"
 

@@ -1,0 +1,390 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/cli/ask.h"
+#include "lib/git.h"
+#include "lib/log.h"
+#include "reporters/deliver.h"
+
+#include <json-c/json.h>
+
+extern const struct verb verb_bisect;
+int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx);
+
+/* Its report was written, and who has not got it must wait: the daemon goes on with that. */
+static bool waits_for_mail(struct ctx *c, const struct db_case *k)
+{
+	struct report_standing st = {0};
+
+	return streq(k->state, "found") && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting;
+}
+
+/* Ended when the comparison has ended and each of its cases has, or only waits for a mail server. */
+static int all_ended(void *arg, struct ctx *c)
+{
+	int64_t id = *(int64_t *)arg;
+	struct db_comparison cmp = {0};
+	struct db_case *cases = NULL;
+	size_t n = 0;
+	bool open = store_comparison_by_id(c->store, id, &cmp) < 0 || streq(cmp.state, "open");
+
+	if (!open && store_cases(c->store, NULL, &cases, &n) >= 0)
+		for (size_t i = 0; i < n; i++)
+			open |= cases[i].comparison == id && db_case_lives(&cases[i]) && !waits_for_mail(c, &cases[i]);
+	DB_LIST_RELEASE(cases, n, db_case_release);
+	db_comparison_release(&cmp);
+	return !open;
+}
+
+/* The commits that cannot be told apart, as [{"commit", "posterior"}, ...]; NULL where the answer is no set. */
+static struct json_object *case_set(const struct db_case *k)
+{
+	struct json_object *o = k->candidates ? json_tokener_parse(k->candidates) : NULL, *set = NULL;
+
+	if (json_object_is_type(o, json_type_object))
+		set = json_object_get(json_object_object_get(o, "set"));
+	json_object_put(o);
+	if (k->culprit || !json_object_is_type(set, json_type_array) || !json_object_array_length(set)) {
+		json_object_put(set);
+		return NULL;
+	}
+	return set;
+}
+
+static struct json_object *case_json(const struct db_case *k)
+{
+	struct json_object *set = case_set(k);
+	struct json_object *o = json_object_new_object();
+
+	json_object_object_add(o, "case", json_object_new_int64(k->id));
+	json_object_object_add(o, "metric", json_text(k->metric));
+	json_object_object_add(o, "state", json_text(k->state));
+	json_object_object_add(o, "asked", json_text(k->asked));
+	if (k->culprit)
+		json_object_object_add(o, "culprit", json_text(k->culprit));
+	if (set)
+		json_object_object_add(o, "set", set);
+	if (isfinite(k->posterior))
+		json_object_object_add(o, "posterior", json_object_new_double(k->posterior));
+	if (isfinite(k->effect))
+		json_object_object_add(o, "effect", json_object_new_double(k->effect));
+	if (k->failure)
+		json_object_object_add(o, "failure", json_text(k->failure));
+	json_object_object_add(o, "boots", json_object_new_int64(k->boots));
+	json_object_object_add(o, "builds", json_object_new_int64(k->builds));
+	if (k->proof)
+		json_object_object_add(o, "proof", json_tokener_parse(k->proof));
+	return o;
+}
+
+static void print_mailed(const struct ctx *c, const struct db_case *k)
+{
+	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
+	struct report_standing st = {0};
+
+	if ((streq(k->state, "reported") || streq(k->state, "found")) &&
+	    report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
+		printf("%zu of %zu recipients have to wait: the daemon tries again\n", st.waiting, st.n);
+	if (streq(k->state, "unmailed"))
+		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n",
+		       k->id, smtp);
+	else if (streq(k->state, "undelivered"))
+		printf("not mailed: nobody took it; 'kperfbot case show %" PRId64 "' tells why, 'kperfbot report send "
+		       "%" PRId64 "%s --force' tries again\n", k->id, k->id, smtp);
+}
+
+static void print_case(const struct db_case *k)
+{
+	_cleanup_free_ char *what = k->failure ? xasprintf("fails (%s)", k->failure)
+					       : xasprintf("%s %+.3f%%", k->metric, 100 * k->effect);
+	struct json_object *set = case_set(k);
+
+	term_printf(stdout, "case %" PRId64 ": %s: %s%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n",
+		    k->id, k->state, what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior,
+		    k->boots, k->builds);
+	for (size_t i = 0; set && i < json_object_array_length(set); i++)
+		term_printf(stdout, "%s %s\n", i ? "      " : "one of", json_object_get_string(
+			    json_object_object_get(json_object_array_get_idx(set, i), "commit")));
+	json_object_put(set);
+}
+
+static int print_result(struct ctx *c, int64_t id, bool *ret_found)
+{
+	struct db_comparison cmp = {0};
+	struct db_case *cases = NULL;
+	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
+	const char *word;
+	size_t n = 0;
+	int r = store_comparison_by_id(c->store, id, &cmp);
+
+	word = engine_ended_word(cmp.state, cmp.reason);
+	if (r >= 0)
+		r = store_cases(c->store, NULL, &cases, &n);
+	if (r >= 0 && !c->json)
+		term_printf(stdout, "%.12s..%.12s: %s%s%s\n", cmp.base, cmp.head, word, *word ? ": " : "",
+			    cmp.reason ? cmp.reason : "");
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		const struct db_case *k = &cases[i];
+
+		if (k->comparison != id)
+			continue;
+		*ret_found |= k->culprit && (streq(k->state, "found") || streq(k->state, "reported") ||
+					     streq(k->state, "unmailed") || streq(k->state, "undelivered"));
+		json_object_array_add(list, case_json(k));
+		if (!c->json)
+			print_case(k);
+		if (!c->json)
+			print_mailed(c, k);
+	}
+	if (r >= 0 && c->json) {
+		json_object_object_add(o, "comparison", json_text(*word ? word : NO_CHANGE_SHOWN));
+		json_object_object_add(o, "reason", json_text(cmp.reason ? cmp.reason : ""));
+		json_object_object_add(o, "cases", json_object_get(list));
+		json_print(stdout, o, true);
+	}
+	json_object_put(list);
+	json_object_put(o);
+	DB_LIST_RELEASE(cases, n, db_case_release);
+	db_comparison_release(&cmp);
+	return r;
+}
+
+struct bisect_options {
+	const char *tree, *machine, *job, *good, *bad;
+	bool mail, queue_only, quiet;
+	double confidence;
+};
+
+/* The command again with other ends, for people to copy. */
+static void add_command(const struct ctx *c, const struct bisect_options *o, const char *good, const char *bad,
+			struct buf *b)
+{
+	const struct {
+		const char *name, *value;
+	} given[] = {{"job", o->job}, {"tree", o->tree}, {"machine", o->machine}};
+
+	buf_add_self(c, b);
+	buf_adds(b, " bisect ");
+	buf_add_shell(b, good);
+	buf_addc(b, ' ');
+	buf_add_shell(b, bad);
+	for (size_t i = 0; i < ARRAY_SIZE(given); i++)
+		if (given[i].value) {
+			buf_addf(b, " --%s ", given[i].name);
+			buf_add_shell(b, given[i].value);
+		}
+	if (o->confidence != 0)
+		buf_addf(b, " --confidence %.10g", o->confidence);
+	buf_adds(b, o->mail ? " --mail" : "");
+}
+
+/* Two ends that lie side by side: where they parted, which is where a search can begin. */
+static int say_parted(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good,
+		      const char *bad)
+{
+	_cleanup_free_ char *base = NULL, *text = NULL, *subject = NULL;
+	_cleanup_buf_ struct buf command = {0};
+	struct commit_info info = {0};
+	int r = tree_merge_base(a->git_dir, good, bad, &base);
+
+	if (r == -ENOENT)
+		return err_set(
+			-EINVAL,
+			"'%s' (%.12s) and '%s' (%.12s) have no common ancestor: there is nothing to search between "
+			"them",
+			o->good, good, o->bad, bad);
+	if (r < 0)
+		return r;
+	if (tree_commit(a->git_dir, base, &info) >= 0)
+		subject = term_safe(info.subject);
+	commit_info_release(&info);
+	text = xasprintf("%.12s", base);
+	add_command(c, o, text, o->bad, &command);
+	return err_set(-EINVAL,
+		       "'%s' (%.12s) is no ancestor of '%s' (%.12s): they parted at their merge base %s%s%s%s\n"
+		       "what '%s' has since then lies behind it; from the merge base it is: %s",
+		       o->good, good, o->bad, bad, text, subject ? " (\"" : "", subject ? subject : "",
+		       subject ? "\")" : "", o->bad, buf_str(&command));
+}
+
+/* Can there be a first bad commit between them? */
+static int check_ends(const struct ctx *c, const struct asked *a, const struct bisect_options *o, const char *good,
+		      const char *bad)
+{
+	_cleanup_buf_ struct buf command = {0};
+	int r;
+
+	if (streq(good, bad))
+		return err_set(-EINVAL,
+			       "'%s' and '%s' are the same commit, %.12s: there is nothing to search between them",
+			       o->good, o->bad, good);
+	r = tree_is_ancestor(a->git_dir, good, bad);
+	if (r != 0)
+		return MIN(r, 0);
+	r = tree_is_ancestor(a->git_dir, bad, good);
+	if (r == 0)
+		return say_parted(c, a, o, good, bad);
+	if (r < 0)
+		return r;
+	add_command(c, o, o->bad, o->good, &command);
+	return err_set(-EINVAL,
+		       "'%s' (%.12s) is an ancestor of '%s' (%.12s): the two are swapped, GOOD is the older one: %s",
+		       o->bad, bad, o->good, good, buf_str(&command));
+}
+
+/* What was stopped before the end goes on with all that was measured. Returns how many cases. */
+static int go_on(struct ctx *c, const struct db_comparison *q, const char *asked)
+{
+	struct db_case *k = NULL;
+	size_t n = 0;
+	int r = store_cases(c->store, NULL, &k, &n), cases = 0;
+
+	if (r >= 0 && streq(q->state, "cancelled"))
+		r = store_comparison_end(c->store, q->id, "open", NULL, NULL);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		if (k[i].comparison != q->id || !streq(k[i].state, "ignored") || !k[i].note ||
+		    !startswith(k[i].note, ASKING_STOPPED))
+			continue;
+		free(k[i].state);
+		free(k[i].note);
+		k[i].state = xstrdup("confirmed");
+		k[i].note = NULL;
+		k[i].changed = now_usec();
+		r = store_case_asked(c->store, k[i].id, asked);
+		if (r >= 0)
+			r = store_case_put(c->store, &k[i], NULL);
+		if (r >= 0)
+			store_event(c->store, k[i].id, q->id, 0, "case %" PRId64 " goes on: asked again", k[i].id);
+		cases++;
+	}
+	DB_LIST_RELEASE(k, n, db_case_release);
+	return r < 0 ? r : cases;
+}
+
+/* The question is ours to take back, unless it was there before and nobody sat waiting for it. */
+static int take_over(struct ctx *c, int64_t id, const struct bisect_options *o, usec_t since, struct asking *a)
+{
+	struct db_comparison q = {0};
+	int r = store_comparison_by_id(c->store, id, &q), cases = 0;
+	bool ours = r >= 0 && (q.created >= since || streq(q.state, "cancelled") || asking_lives(c, id));
+
+	if (r >= 0)
+		r = cases = go_on(c, &q, o->mail ? ASKED_HAND_MAIL : ASKED_HAND);
+	if (r >= 0 && !o->queue_only && (ours || cases))
+		r = asking_comparison(c, a, id);
+	db_comparison_release(&q);
+	return MIN(r, 0);
+}
+
+/* How many commits may be the one; a guess where git does not tell in time: it is for the forecast. */
+static double count_commits(const char *git_dir, const char *good, const char *bad)
+{
+	_cleanup_(proc_result_release) struct proc_result p = {0};
+	_cleanup_free_ char *range = xasprintf("%s..%s", good, bad);
+	int r = git_exec(
+		&(struct git_spec){.git_dir = git_dir, .args = ARGV("rev-list", "--count", range), .timeout_s = 20},
+		&p);
+	double n = r < 0 || git_status(&p) < 0 ? 0 : strtod(buf_str(&p.out), NULL);
+
+	return n > 0 ? n : 1000;
+}
+
+static int ask_question(struct ctx *c, const struct bisect_options *o, struct asking *asking, struct progress *progress,
+			int64_t *ret_id)
+{
+	struct engine e = {.cfg = &c->config, .store = c->store, .asked = o->mail ? ASKED_HAND_MAIL : ASKED_HAND};
+	_cleanup_(asked_release) struct asked a = {0};
+	_cleanup_(db_job_release) struct db_job job = {0};
+	_cleanup_free_ char *good = NULL, *bad = NULL;
+	const char *machine;
+	usec_t since = now_usec();
+	int r = ask_tree(c, o->tree, &a);
+
+	if (r >= 0)
+		r = ask_commit(c, &a, o->good, &good);
+	if (r >= 0)
+		r = ask_commit(c, &a, o->bad, &bad);
+	if (r >= 0)
+		r = check_ends(c, &a, o, good, bad);
+	if (r >= 0 && !o->job && !a.tcfg.jobs.n)
+		r = err_set(-EINVAL, "tree '%s' has no jobs: name one with --job", a.tree.name);
+	if (r >= 0)
+		r = ask_job(c, o->job ? o->job : a.tcfg.jobs.v[0], NULL, &job);
+	machine = o->machine ? o->machine : a.tcfg.machine;
+	if (r >= 0)
+		r = ask_machine(c, machine);
+	if (r >= 0 && !o->queue_only)
+		r = asking_begin(c, asking);
+	if (r >= 0)
+		r = engine_ask(&e, &a.tree, &a.tcfg, "", good, bad, &job, machine, ret_id);
+	if (r >= 0)
+		r = take_over(c, *ret_id, o, since, asking);
+	if (r >= 0) {
+		progress_begin(progress, c, ret_id, 1, o->quiet);
+		progress->search = true;
+		progress->commits = count_commits(a.git_dir, good, bad);
+	}
+	return r;
+}
+
+static int run_bisect(int argc, char **argv, struct ctx *c)
+{
+	struct bisect_options o = {0};
+	const struct opt opts[] = {
+		OPT_TEXT('j', "job", "JOB", &o.job, "job that shows the change (default: the tree's first)"),
+		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree (where there are several)"),
+		OPT_TEXT('m', "machine", "NAME", &o.machine, "machine (default: the tree's)"),
+		OPT_FLAG(0, "mail", &o.mail, "mail what is found (default: only 'report send' does)"),
+		OPT_FLAG('q', "queue", &o.queue_only, "only ask: the daemon does the work"),
+		OPT_FLAG(0, "quiet", &o.quiet, "say nothing but the result and what goes wrong"),
+		OPT_DOUBLE(0, "confidence", "P", &o.confidence, "posterior to reach (default: the configuration's)"),
+		OPT_END,
+	};
+	_cleanup_(asking_end) struct asking asking = ASKING_INIT;
+	_cleanup_(progress_release) struct progress progress = {0};
+	bool found = false, stopped = false;
+	int64_t id = 0;
+	int r;
+
+	if (argc > 1 && streq(argv[1], "simulate"))
+		return cmd_bisect_simulate(argc - 1, argv + 1, c);
+	r = verb_options(&verb_bisect, &argc, &argv, opts, c);
+	if (r >= 0)
+		return r;
+	if (argc != 2)
+		return verb_usage(c, "bisect wants GOOD and BAD; --help tells more");
+	if (o.confidence != 0 && !(o.confidence >= 0.5 && o.confidence < 1))
+		return verb_usage(c, "--confidence must lie between 0.5 and 1, not %g", o.confidence);
+	if (o.confidence != 0)
+		c->config.confidence = o.confidence;
+	if (o.quiet)
+		log_max_level = LOG_WARN_;
+	o.good = argv[0];
+	o.bad = argv[1];
+	r = ctx_store(c, false);
+	if (r >= 0)
+		r = ask_question(c, &o, &asking, &progress, &id);
+	if (r >= 0 && o.queue_only)
+		return EXIT_DONE;
+	if (r >= 0)
+		r = ask_wait(c, &asking, &progress, all_ended, &id);
+	stopped = r > 0;
+	if (r >= 0)
+		r = print_result(c, id, &found);
+	return r < 0 ? verb_fail(c, r) : stopped ? EXIT_STOPPED : found ? EXIT_DONE : EXIT_NO;
+}
+
+const struct verb verb_bisect = {
+	.name = "bisect",
+	.usage =
+		"GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail] [--queue] [--quiet]\nsimulate --n N --snr S ...",
+	.summary = "find the commit that changed a job's KPI between two commits",
+	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the merge base is named.\n"
+		"Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
+		"Where the benchmark fails on BAD and not on GOOD it is the first commit that fails.\n"
+		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed and the mbox is\n"
+		"not written: the case ends as unmailed, and 'report send' mails it. Where a branch asks the same,\n"
+		"the daemon mails it. 'bisect simulate --help' tells of the test bench.\n\n" ASK_STOP_TEXT
+		"\nThe same command goes on with the search.\n\n"
+		"Exit status: 0 somebody was found; 1 nobody was, or it failed; 2 wrong use, such as ends that are swapped or lie side\n"
+		"by side; 3 no such tree, commit, job or machine; 130 stopped before the end. With --queue: 0 when it is asked.",
+	.run = run_bisect,
+};

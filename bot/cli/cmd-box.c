@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/cli/verb.h"
+#include "kernels/box.h"
+
+extern const struct verb verb_box;
+
+static int run(int argc, char **argv, struct ctx *c)
+{
+	const struct opt opts[] = {OPT_END};
+	_cleanup_free_ char *who = NULL;
+	int r = verb_options(&verb_box, &argc, &argv, opts, c);
+
+	if (r >= 0)
+		return r;
+	if (argc != 1 || !streq(argv[0], "check"))
+		return verb_usage(c, "box: write 'box check'");
+	r = box_check();
+	if (r >= 0)
+		r = box_whose(&who);
+	if (r < 0) {
+		(void)verb_fail(c, r);
+		return EXIT_NO;
+	}
+	if (c->json)
+		printf("{\"works\": true, \"used\": %s}\n", box_mode() == BOX_ISOLATED ? "true" : "false");
+	else
+		printf("foreign code can be isolated here: it runs as %s\n%s", who, box_mode() == BOX_ISOLATED ? "" :
+		       "but the configuration says 'sandbox: none'\n");
+	return EXIT_DONE;
+}
+
+const struct verb verb_box = {
+	.name = "box",
+	.usage = "check",
+	.summary = "can the code of trees be isolated on this machine?",
+	.text = "Builds, and programs that are measured by the driver local, run in a box: under a uid that owns\n"
+		"nothing, without network, with limits on memory, processes, disk and time. 'check' makes one and\n"
+		"tries it. Exit status 1 where that does not work: the message says why, and the robot builds nothing\n"
+		"unless 'sandbox: none' in the configuration says that every tree is trusted.",
+	.run = run,
+};

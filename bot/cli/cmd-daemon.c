@@ -1,0 +1,78 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/cli/verb.h"
+#include "bot/daemon.h"
+#include "bot/work.h"
+#include "lib/log.h"
+#include "lib/proc.h"
+
+#include <signal.h>
+#include <sys/prctl.h>
+
+extern const struct verb verb_daemon, verb_work;
+
+static int run_daemon(int argc, char **argv, struct ctx *c)
+{
+	bool idle = false;
+	const struct opt opts[] = {
+		OPT_FLAG(0, "until-idle", &idle, "end when nothing is left to do"),
+		OPT_END,
+	};
+	struct daemon_options o = {0};
+	int r = verb_options(&verb_daemon, &argc, &argv, opts, c);
+
+	if (r >= 0)
+		return r;
+	if (argc)
+		return verb_usage(c, "'%s': daemon takes no operands", argv[0]);
+	o.once_idle = idle;
+	if (ctx_private_folders(&c->config) > 0)
+		log_warn("'%s' stays readable for others since it holds other things, too: give the state a folder of "
+			 "its own", c->config.state_dir);
+	r = daemon_run(c, &o);
+	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
+}
+
+const struct verb verb_daemon = {
+	.name = "daemon",
+	.usage = "[--until-idle]",
+	.summary = "watch the trees, build, boot, measure, judge, bisect, report",
+	.text = "Runs in the foreground and logs to stderr; etc/kperfbot.service runs it under systemd. SIGTERM and Ctrl-C stop\n"
+		"it cleanly. SIGHUP reads the configuration again; until then the one read at the start holds, whatever happens to\n"
+		"the files. All state is in the database: after kill -9 or a power cut the next start goes on where it was. 'kperfbot\n"
+		"queue list' shows what it does.\n"
+		"At most 16 trees are fetched at once, and one from each server. A tree's mirror gets at most a\n"
+		"quarter of the disk that the state folder is on. A tree has at most 100 open comparisons of new\n"
+		"heads; more branches wait for their turn.",
+	.run = run_daemon,
+};
+
+static volatile int cancelled;
+static void on_term(int sig _unused_) { cancelled = 1; }
+
+/* Started by the daemon only; not shown in --help. */
+static int run_work(int argc, char **argv, struct ctx *c)
+{
+	struct sigaction sa = {.sa_handler = on_term};
+	int64_t id;
+	int r;
+
+	if (argc != 3)
+		return verb_usage(c, "work is started by the daemon");
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	sigaction(SIGTERM, &sa, NULL);
+	sigaction(SIGINT, &sa, NULL);
+	proc_cancel_on(&cancelled);
+	r = ctx_store(c, false);
+	if (r >= 0 && streq(argv[1], "fetch"))
+		r = work_fetch(c, argv[2], false);
+	else if (r >= 0 && streq(argv[1], "task"))
+		r = parse_i64(argv[2], &id) < 0 ? -EINVAL : work_task(c, id, &cancelled);
+	else if (r >= 0)
+		r = err_set(-EINVAL, "work task ID or work fetch TREE");
+	if (r < 0)
+		log_debug("%s", err_msg());
+	return r < 0 ? EXIT_NO : EXIT_DONE;
+}
+
+const struct verb verb_work = {.name = "work", .usage = "task ID\nfetch TREE", .summary = "(used by the daemon)", .text = "",
+			       .run = run_work};

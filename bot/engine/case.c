@@ -1,0 +1,665 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/* The life of a case from "confirmed" to "reported": the search and the report; the proof is proof.c. */
+#include "bot/engine/engine-internal.h"
+#include "kernels/build.h"
+#include "reporters/deliver.h"
+
+#include <json-c/json.h>
+
+#define PRIO_SEARCH 200
+#define MAX_READY 20000         /* candidates up to which the build cache is looked through */
+
+int case_state(struct engine *e, struct db_case *c, const char *state, const char *fmt, ...)
+{
+	char text[1024];
+	va_list ap;
+
+	va_start(ap, fmt);
+	vsnprintf(text, sizeof(text), fmt, ap);
+	va_end(ap);
+	free(c->state);
+	c->state = xstrdup(state);
+	c->changed = now_usec();
+	store_event(e->store, c->id, c->comparison, 0, "case %" PRId64 " %s: %s", c->id, state, text);
+	return store_case_put(e->store, c, NULL);
+}
+
+int case_note(struct db_case *c, const char *note)
+{
+	free(c->note);
+	c->note = xstrdup(note);
+	return 0;
+}
+
+/* ---- what is known of each commit ---- */
+
+struct node {
+	struct db_build *build;
+	bool ready;             /* finished in the build cache, but not asked for yet */
+	const char *silent;     /* it builds and says nothing: why; NULL: not so */
+};
+struct field {                  /* the range with all that the database knows of it */
+	struct tree_range range;
+	struct db_build *builds; size_t n_builds;
+	struct node *node;
+	struct db_case *earlier; size_t n_earlier;      /* found culprits of the same comparison */
+	bool **below;                                   /* [earlier][node]: has that culprit among its ancestors */
+	double *step;                                   /* [earlier]: its relative effect */
+	struct strv cleared;                            /* named before, and contradicted by a proof */
+};
+
+static void field_release(struct field *f)
+{
+	for (size_t i = 0; i < f->n_earlier; i++)
+		free(f->below[i]);
+	DB_LIST_RELEASE(f->earlier, f->n_earlier, db_case_release);
+	DB_LIST_RELEASE(f->builds, f->n_builds, db_build_release);
+	free(f->below);
+	free(f->step);
+	strv_release(&f->cleared);
+	free(f->node);
+	tree_range_release(&f->range);
+	*f = (struct field){0};
+}
+
+static int by_commit(const void *a, const void *b)
+{
+	return strcmp(((const struct db_build *)a)->commit, ((const struct db_build *)b)->commit);
+}
+
+double proof_number(const struct db_case *c, const char *key)
+{
+	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v;
+	double d = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v)
+			   ? json_object_get_double(v) : NAN;
+
+	json_object_put(o);
+	return d;
+}
+
+static int64_t node_of(const struct field *f, const char *oid)
+{
+	for (uint32_t i = 0; i < f->range.dag.n; i++)
+		if (streq(f->range.oid[i], oid))
+			return i;
+	return -1;
+}
+
+/* Culprits found earlier in this comparison: their steps are taken out of the values. */
+static int load_earlier(struct engine *e, const struct db_case *c, struct field *f)
+{
+	struct db_case *all = NULL;
+	size_t n = 0;
+	int r = store_cases(e->store, NULL, &all, &n);
+
+	f->earlier = xcalloc(n, sizeof(*f->earlier));
+	f->below = xcalloc(n, sizeof(*f->below));
+	f->step = xcalloc(n, sizeof(*f->step));
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		double step = all[i].comparison == c->comparison && streq(all[i].metric, c->metric) && all[i].part < c->part &&
+					      all[i].culprit ? proof_number(&all[i], "effect") : NAN;
+		int64_t at = isfinite(step) ? node_of(f, all[i].culprit) : -1;
+
+		if (at >= 0) {
+			bool *below = xcalloc(f->range.dag.n, sizeof(bool));
+			const struct dag *d = &f->range.dag;
+
+			below[at] = true;
+			for (uint32_t k = at + 1; k < d->n; k++)
+				for (uint32_t p = d->first[k]; p < d->first[k + 1]; p++)
+					below[k] |= below[d->parent[p]];
+			f->below[f->n_earlier] = below;
+			f->step[f->n_earlier] = step;
+			f->earlier[f->n_earlier++] = all[i];
+			all[i] = (struct db_case){0};
+		}
+	}
+	DB_LIST_RELEASE(all, n, db_case_release);
+	return MIN(r, 0);
+}
+
+/* Builds of an earlier search, of another tree or branch: they cost a look into the cache. */
+static int load_ready(struct engine *e, const struct scope *s, struct field *f)
+{
+	const struct build_request q = {.kind = s->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, .tree = s->tree.name,
+					.git_dir = s->git_dir, .kconfig = s->cmp.kconfig, .command = s->tcfg.build_command,
+					.artefact = s->tcfg.artefact, .state_dir = e->cfg->state_dir, .cache_dir = e->cfg->cache_dir};
+	_cleanup_free_ bool *ready = xcalloc(f->range.dag.n + 1, sizeof(*ready));
+
+	if (f->range.dag.n <= MAX_READY && build_ready(&q, f->range.oid, f->range.dag.n, ready) >= 0)
+		for (uint32_t i = 0; i < f->range.dag.n; i++)
+			f->node[i].ready = ready[i] && !f->node[i].build;
+	return 0;
+}
+
+static int field_load(struct engine *e, const struct scope *s, const struct db_case *c, struct field *ret)
+{
+	struct field f = {0};
+	int r = tree_range(s->git_dir, s->cmp.base, s->cmp.head, s->tcfg.max_commits, &f.range);
+
+	if (r >= 0)
+		r = store_builds(e->store, s->tree.id, s->cmp.kconfig, &f.builds, &f.n_builds);
+	if (r < 0) {
+		field_release(&f);
+		return r;
+	}
+	proof_contradicted(c, &f.cleared);
+	f.node = xcalloc(f.range.dag.n, sizeof(*f.node));
+	qsort(f.builds, f.n_builds, sizeof(*f.builds), by_commit);
+	for (uint32_t i = 0; i < f.range.dag.n && f.n_builds; i++) {
+		struct db_build key = {.commit = f.range.oid[i]};
+
+		f.node[i].build = bsearch(&key, f.builds, f.n_builds, sizeof(key), by_commit);
+	}
+	r = load_ready(e, s, &f);
+	if (r >= 0)
+		r = load_earlier(e, c, &f);
+	if (r < 0) {
+		field_release(&f);
+		return r;
+	}
+	*ret = f;
+	return 0;
+}
+
+static bool built_ok(const struct node *n) { return n->build && streq(n->build->state, "ok"); }
+
+/* Its image equals that of all its parents: it cannot have changed anything. */
+static bool same_image(const struct field *f, uint32_t i)
+{
+	const struct dag *d = &f->range.dag;
+
+	if (!built_ok(&f->node[i]) || d->first[i] == d->first[i + 1])
+		return false;
+	for (uint32_t p = d->first[i]; p < d->first[i + 1]; p++) {
+		const struct node *parent = &f->node[d->parent[p]];
+
+		if (!built_ok(parent) || !streq(parent->build->image_hash, f->node[i].build->image_hash))
+			return false;
+	}
+	return true;
+}
+
+static int observe(struct engine *e, const struct scope *s, const struct db_case *c, const struct field *f, uint32_t i,
+		   struct search *search)
+{
+	struct boots b = {0};
+	struct engine_runs runs = {0};
+	int r;
+
+	if (c->failure) {
+		r = failure_observe(e, s, c, f->range.oid[i], i, search);
+		if (r > 0)
+			f->node[i].silent = "fails in another way";
+		return MIN(r, 0);
+	}
+	r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.after_run, &b);
+	for (size_t k = 0; r >= 0 && k < b.n; k++) {
+		double v = b.value[k];
+
+		for (size_t j = 0; j < f->n_earlier; j++)
+			if (f->below[j][i])
+				v /= 1 + f->step[j];
+		r = search_observe(search, i, v, b.when[k]);
+	}
+	if (r >= 0 && !b.n) {
+		r = engine_runs(e, s, f->range.oid[i], 0, &runs);
+		if (r >= 0 && runs.bad >= 2) {
+			f->node[i].silent =
+				runs.no_boot == runs.bad ? "builds, but does not boot" : "builds, but its runs fail";
+			r = search_skip(search, i);
+		}
+		engine_runs_release(&runs);
+	}
+	boots_release(&b);
+	return MIN(r, 0);
+}
+
+static enum search_drop reason_code(const char *why) { return strstr(why, "arch") ? SEARCH_OTHER_ARCH : SEARCH_DOCS; }
+
+/* Tells the search all that the database knows. */
+static int feed(struct engine *e, const struct scope *s, const struct db_case *c, const struct field *f, struct search *search)
+{
+	int r = 0;
+
+	for (uint32_t i = 0; r >= 0 && i < f->range.dag.n; i++) {
+		const struct node *n = &f->node[i];
+
+		if (i && i <= f->range.n_forks)
+			r = search_outside(search, i);
+		else if (f->range.why[i])
+			r = search_drop(search, i, reason_code(f->range.why[i]));
+		else if (i && same_image(f, i))
+			r = search_drop(search, i, SEARCH_SAME_IMAGE);
+		for (size_t j = 0; r >= 0 && j < f->n_earlier; j++)
+			if (streq(f->range.oid[i], f->earlier[j].culprit))
+				r = search_drop(search, i, SEARCH_SAME_IMAGE);
+		if (r >= 0 && strv_has(&f->cleared, f->range.oid[i]))
+			r = search_drop(search, i, SEARCH_CLEARED);
+		if (r >= 0 && n->build && streq(n->build->state, "broken"))
+			r = search_skip(search, i);
+		if (r >= 0 && n->ready)
+			r = search_built(search, i);
+		if (r >= 0 && built_ok(n)) {
+			r = search_built(search, i);
+			if (r >= 0)
+				r = observe(e, s, c, f, i, search);
+		}
+	}
+	return r;
+}
+
+/* Seconds, learnt from what was built and booted here. Every candidate is built after a neighbour, so that is what a build
+ * costs; from nothing only where no other is known (programs are always built so). */
+struct costs { double build, boot; struct build_costs learnt; };
+static struct costs costs(struct engine *e, const struct scope *s)
+{
+	struct costs k = {.build = 60, .boot = store_run_cost(e->store, s->job.id, s->machine.tbox_group),
+			  .learnt = {.clean = NAN, .incremental = NAN}};
+
+	(void)store_build_costs(e->store, s->tree.id, s->cmp.kconfig, &k.learnt);
+	if (isfinite(k.learnt.incremental))
+		k.build = k.learnt.incremental;
+	else if (isfinite(k.learnt.clean))
+		k.build = k.learnt.clean;
+	if (!isfinite(k.boot))
+		k.boot = 10;
+	return k;
+}
+
+static int search_for(struct engine *e, const struct scope *s, const struct db_case *c, const struct field *f,
+		      struct search **ret)
+{
+	struct verdict_config vc;
+	struct costs k = costs(e, s);
+	struct search *search = NULL;
+	int r = engine_verdict_config(e, s, c->metric, &vc);
+	struct search_config sc = {.confidence = c->confidence, .min_effect = r < 0 || c->failure ? 0 : vc.min_effect,
+				   .sigma_floor = r < 0 || c->failure ? 0 : vc.sigma_floor, .binary = c->failure,
+				   .build_cost = k.build, .boot_cost = k.boot};
+
+	if (r >= 0)
+		r = search_new(&sc, &f->range.dag, &search);
+	if (r >= 0)
+		r = feed(e, s, c, f, search);
+	if (r < 0) {
+		search_free(search);
+		return r;
+	}
+	*ret = search;
+	return 0;
+}
+
+/* Candidates and dropped commits, for the report and "case show". */
+static char *candidates_json(const struct field *f, struct search *search, const struct search_step *step)
+{
+	struct json_object *o = json_object_new_object(), *left = json_object_new_array(), *drop = json_object_new_array();
+	char *text;
+
+	for (uint32_t i = 0; i < step->set_n && step->action == SEARCH_SET; i++) {
+		struct json_object *x = json_object_new_object();
+
+		json_object_object_add(x, "commit", json_text(f->range.oid[step->set[i]]));
+		json_object_object_add(x, "posterior", json_object_new_double(search_posterior(search, step->set[i])));
+		json_object_array_add(left, x);
+	}
+	for (uint32_t i = 1 + f->range.n_forks; i < f->range.dag.n; i++) {
+		const char *why = strv_has(&f->cleared, f->range.oid[i])
+					  ? "measured again, it does not differ from its parent"
+				  : f->range.why[i]  ? f->range.why[i]
+				  : same_image(f, i) ? "same image as its parent"
+				  : f->node[i].build && streq(f->node[i].build->state, "broken") ? "does not build"
+												 : f->node[i].silent;
+
+		if (why) {
+			struct json_object *x = json_object_new_object();
+
+			json_object_object_add(x, "commit", json_text(f->range.oid[i]));
+			json_object_object_add(x, "why", json_text(why));
+			json_object_array_add(drop, x);
+		}
+	}
+	json_object_object_add(o, "commits", json_object_new_int(f->range.dag.n - 1 - f->range.n_forks));
+	json_object_object_add(o, "set", left);
+	json_object_object_add(o, "dropped", drop);
+	text = json_line(o);
+	json_object_put(o);
+	return text;
+}
+
+/* ---- the search ---- */
+
+static int found_one(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f,
+		     const struct search *search, const struct search_step *step)
+{
+	uint32_t parent = search_parent(search, step->node);
+
+	free(c->culprit);
+	c->culprit = xstrdup(f->range.oid[step->node]);
+	c->posterior = step->posterior;
+	c->effect = step->effect;
+	c->effect_lo = step->effect_lo;
+	c->effect_hi = step->effect_hi;
+	if (parent == UINT32_MAX) {
+		case_note(c, "the culprit begins a history of its own: it has no parent, so there is no proof");
+		return case_state(e, c, "found", "%.12s, posterior %.4f; not proven: it has no parent", c->culprit,
+				  c->posterior);
+	}
+	return proof_start(e, s, c, c->culprit, f->range.oid[parent]);
+}
+
+static int measure(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f, struct search *search,
+		   const struct search_step *step)
+{
+	const struct node *n = &f->node[step->node];
+	int64_t task;
+	int r;
+
+	if (!n->build) { /* build first: its image may turn out to be known already */
+		r = engine_build_task(e, s, f->range.oid[step->node], PRIO_SEARCH, c->id, &task);
+		if (r == 1) {
+			struct db_task t = {0};
+
+			r = store_task_by_id(e->store, task, &t);
+			if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled"))) {
+				case_note(c, t.result);
+				r = case_state(e, c, "not-reproduced", "%.12s cannot be built here: %s",
+					      f->range.oid[step->node], t.result ? t.result : "no reason known");
+			}
+			db_task_release(&t);
+			return MIN(r, 0);
+		}
+		c->builds += r == 0;
+	} else {
+		r = engine_run_tasks(e, s, f->range.oid[step->node], MAX(step->boots, 1u), PRIO_SEARCH, c->id);
+		c->boots += MAX(r, 0);
+	}
+	if (r < 0)
+		return r;
+	store_event(e->store, c->id, s->cmp.id, 0,
+		    "bisection: %s %.12s (%u boot%s; %s); none %.3f, about %.0f more boots", n->build ? "boot" : "build",
+		    f->range.oid[step->node], step->boots, step->boots == 1 ? "" : "s", step->why ? step->why : "",
+		    search_posterior_none(search), step->expected_boots);
+	return store_case_put(e->store, c, NULL);
+}
+
+/* Why a search gave up: an end that cannot be measured by its name, else what the search says. */
+static void say_ends(const struct field *f, const struct search_step *step, struct db_case *c)
+{
+	const uint32_t end[2] = {0, f->range.dag.n - 1};
+	_cleanup_buf_ struct buf b = {0};
+
+	for (int i = 0; i < 2; i++) {
+		const struct node *n = &f->node[end[i]];
+		const char *why = n->build && streq(n->build->state, "broken") ? "does not build" : n->silent;
+
+		if (why)
+			buf_addf(&b, "%s%.12s %s", b.len ? "; " : "", f->range.oid[end[i]], why);
+	}
+	case_note(c, b.len ? b.s : step->why);
+}
+
+static int found_set(struct engine *e, struct db_case *c, const struct search_step *step)
+{
+	_cleanup_free_ char *note = xasprintf("the culprit is one of a set: %s", step->why);
+
+	c->posterior = step->posterior;
+	case_note(c, note);
+	return case_state(e, c, "found", "one of %u commits, posterior %.4f: %s", step->set_n, step->posterior,
+			  step->why);
+}
+
+/* The ends do not differ: what was seen is gone, or came before. */
+static int found_nothing(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f,
+			 const struct search_step *step)
+{
+	_cleanup_free_ char *note = NULL;
+
+	if (f->cleared.n)
+		return proof_nobody(e, c, step->why);
+	note = c->failure
+		       ? xstrdup("the head does not fail more often than the base when run again")
+		       : xasprintf(
+				 "no difference shown between the ends when measured again: what changed the metric, if anything "
+				 "did, lies outside of %.12s..%.12s",
+				 s->cmp.base, s->cmp.head);
+	case_note(c, note);
+	return c->failure ? case_state(e, c, "not-reproduced", "%s", note)
+			  : case_state(e, c, "not-reproduced", "%s; effects above %.3f%% are excluded", note,
+				       100 * step->excluded);
+}
+
+static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
+{
+	struct field f = {0};
+	struct search *search = NULL;
+	struct search_step step = {0};
+	int r = field_load(e, s, c, &f);
+
+	if (r >= 0)
+		r = search_for(e, s, c, &f, &search);
+	if (r >= 0)
+		r = search_step(search, &step);
+	if (r >= 0 && step.action != SEARCH_MEASURE) {
+		free(c->candidates);
+		c->candidates = candidates_json(&f, search, &step);
+	}
+	if (r >= 0)
+		switch (step.action) {
+		case SEARCH_MEASURE:
+			r = measure(e, s, c, &f, search, &step);
+			break;
+		case SEARCH_FOUND:
+			r = found_one(e, s, c, &f, search, &step);
+			break;
+		case SEARCH_SET:
+			r = found_set(e, c, &step);
+			break;
+		case SEARCH_NOT_REPRODUCED:
+			r = found_nothing(e, s, c, &f, &step);
+			break;
+		case SEARCH_GAVE_UP:
+			say_ends(&f, &step, c);
+			if (f.cleared.n)
+				r = proof_nobody(e, c, step.why);
+			else
+				r = case_state(e, c, "not-reproduced", "gave up after %" PRId64 " boots: %s", c->boots,
+					      c->note ? c->note : "");
+			break;
+		}
+	search_free(search);
+	field_release(&f);
+	return r;
+}
+
+static int start_search(struct engine *e, const struct scope *s, struct db_case *c)
+{
+	const struct costs k = costs(e, s);
+	char clean[64] = "";
+
+	if (isfinite(k.learnt.clean) && isfinite(k.learnt.incremental))
+		snprintf(clean, sizeof(clean), " (from nothing %.3g s)", k.learnt.clean);
+	return case_state(e, c, "bisecting", "%.12s..%.12s; a boot takes about %.3g s, a build %.3g s%s", s->cmp.base, s->cmp.head,
+			 k.boot, k.build, clean);
+}
+
+/* ---- the report ---- */
+
+/* The task of the case, which is added where there is none yet, as it stands now. */
+static int case_task(struct engine *e, const struct db_case *c, const char *kind, const char *way, struct db_task *ret)
+{
+	struct json_object *o = json_object_new_object();
+	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", kind, c->id, way ? ":" : "", way ? way : "");
+	_cleanup_free_ char *payload = NULL;
+	struct db_task t = {.kind = (char *)kind, .key = key, .priority = 400, .resource = (char *)"mail",
+			    .comparison = c->comparison, .case_id = c->id, .max_attempts = way ? 1000 : 5};
+	int64_t id;
+	int r;
+
+	json_object_object_add(o, "case", json_object_new_int64(c->id));
+	if (way)
+		json_object_object_add(o, "way", json_text(way));
+	t.payload = payload = json_line(o);
+	r = store_task_add(e->store, &t, NULL, &id);
+	json_object_put(o);
+	return r < 0 ? r : store_task_by_id(e->store, id, ret);
+}
+
+static bool gave_up(const struct db_task *t) { return streq(t->state, "failed") || streq(t->state, "cancelled"); }
+
+static const char *const ways[] = {"mbox", "smtp"};
+
+/* The way that makes people know of a case. */
+static const char *way_out(const struct engine *e) { return ways[e->cfg->mail_smtp_enabled]; }
+
+int engine_settle(struct engine *e, struct db_case *c)
+{
+	struct report_standing st = {0};
+	int r = report_standing(e->store, c->id, way_out(e), &st);
+
+	if (r < 0 || !st.sent)
+		return r;
+	if (streq(c->state, "found") || streq(c->state, "unmailed") || streq(c->state, "undelivered"))
+		r = case_state(e, c, "reported", st.n > 1 ? "%zu of %zu recipients have it" : "report delivered",
+			       st.sent, st.n);
+	return r < 0 ? r : 1;
+}
+
+int engine_send_later(struct engine *e, const struct db_case *c, const char *way)
+{
+	struct db_task t = {0};
+	int r = case_task(e, c, "send", way, &t);
+
+	if (r >= 0 && gave_up(&t))
+		r = store_task_retry(e->store, t.id);
+	db_task_release(&t);
+	return MIN(r, 0);
+}
+
+/* Queues what goes out. 1: the way that counts has ended, and ret_why tells how. */
+static int send(struct engine *e, const struct db_case *c, char **ret_why)
+{
+	bool over = false;
+	int r = 0;
+
+	for (size_t i = 0; r >= 0 && i <= (size_t)e->cfg->mail_smtp_enabled; i++) {
+		struct db_task t = {0};
+
+		r = case_task(e, c, "send", ways[i], &t);
+		if (r >= 0 && streq(ways[i], way_out(e)) && !streq(t.state, "ready") && !streq(t.state, "running")) {
+			over = true;
+			*ret_why = xstrdup(t.result ? t.result : t.state);
+		}
+		db_task_release(&t);
+	}
+	return r < 0 ? r : over;
+}
+
+/* The same commit, found for another branch or tree or when a head came back: it is no news. */
+static bool same_news(struct engine *e, const struct db_case *a, const struct db_case *b)
+{
+	struct db_comparison x = {0}, y = {0};
+	bool yes = streq(a->culprit, b->culprit) && streq(a->metric, b->metric) &&
+		   store_comparison_by_id(e->store, a->comparison, &x) >= 0 &&
+		   store_comparison_by_id(e->store, b->comparison, &y) >= 0;
+
+	yes = yes && x.machine == y.machine && streq(x.job, y.job) && streq(x.kconfig, y.kconfig);
+	db_comparison_release(&x);
+	db_comparison_release(&y);
+	return yes;
+}
+
+/* Nothing is mailed twice that nobody asked for by hand. 1: another case tells of the culprit: this one is reported, or
+ * waits for what becomes of the other. */
+static int told_before(struct engine *e, struct db_case *c)
+{
+	struct db_case *all = NULL;
+	size_t n = 0;
+	const char *smtp = e->cfg->mail_smtp_enabled ? " --smtp" : "";
+	int r = c->culprit && streq(c->asked, ASKED_DAEMON) ? store_cases(e->store, NULL, &all, &n) : 0, told = 0;
+
+	for (size_t i = 0; r >= 0 && i < n && !told; i++) {
+		bool is = streq(all[i].state, "reported");
+		bool ignored = streq(all[i].state, "ignored") && streq(all[i].asked, ASKED_DAEMON);
+		bool soon = streq(all[i].state, "found") && db_case_mails(&all[i]) && all[i].id < c->id;
+
+		if (all[i].id == c->id || !(is || soon || ignored) || !same_news(e, &all[i], c))
+			continue;
+		told = 1;
+		if (is) {
+			free(c->note);
+			c->note = xasprintf("case %" PRId64 " told of this commit; 'kperfbot report send %" PRId64
+					    "%s' mails this one, too", all[i].id, c->id, smtp);
+			r = case_state(e, c, "reported", "%s", c->note);
+		} else if (ignored) {
+			free(c->note);
+			c->note = xasprintf("case %" PRId64 " is about this commit and is ignored; 'kperfbot report send %"
+					    PRId64 "%s' mails this one", all[i].id, c->id, smtp);
+			r = case_state(e, c, "ignored", "%s", c->note);
+		}
+	}
+	DB_LIST_RELEASE(all, n, db_case_release);
+	return r < 0 ? r : told;
+}
+
+static int report(struct engine *e, struct db_case *c)
+{
+	_cleanup_(db_task_release) struct db_task t = {0};
+	_cleanup_free_ char *why = NULL;
+	const char *smtp = e->cfg->mail_smtp_enabled ? " --smtp" : "";
+	int r = case_task(e, c, "report", NULL, &t);
+
+	if (r >= 0 && gave_up(&t))
+		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64
+			       "%s' tries again", t.result ? t.result : t.state, c->id, smtp);
+	if (r < 0 || !streq(t.state, "done"))
+		return MIN(r, 0);
+	r = engine_settle(e, c);
+	if (r == 0 && !db_case_mails(c))
+		return case_state(e, c, "unmailed", "asked by hand, so not mailed; 'kperfbot report send %" PRId64
+				  "%s' mails it", c->id, smtp);
+	if (r == 0)
+		r = told_before(e, c);
+	if (r == 0)
+		r = send(e, c, &why);
+	if (r > 0 && why)
+		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64
+			       "%s --force' tries again", why, c->id, smtp);
+	return MIN(r, 0);
+}
+
+int engine_plan_case(struct engine *e, struct db_case *c)
+{
+	struct scope s = {0};
+	int r = 0;
+
+	if (streq(c->state, "unmailed"))
+		return case_state(e, c, "found", "asked again, and now to be mailed");
+	if (streq(c->state, "found"))
+		return report(e, c);
+	if (engine_has_active(e, c->comparison, c->id))
+		return 0;
+	r = engine_scope(e, c->comparison, &s);
+	s.failing = c->failure;
+	if (r >= 0)
+		r = engine_same_epoch(&s);
+	if (r < 0)
+		return r;
+	if (r == 0) {
+		case_note(c, "the configuration or the toolchain has changed meanwhile");
+		r = case_state(e, c, "not-reproduced", "the configuration or the toolchain has changed meanwhile");
+	} else if (streq(c->state, "suspected") || streq(c->state, "confirmed"))
+		r = start_search(e, &s, c);
+	else if (streq(c->state, "proving"))
+		r = proof_go_on(e, &s, c);
+	else
+		r = bisect(e, &s, c);
+	if (r == -ENOTRECOVERABLE) {
+		_cleanup_free_ char *why = xstrdup(err_msg());
+
+		case_note(c, why);
+		r = case_state(e, c, "not-reproduced", "%s", why);
+	}
+	scope_release(&s);
+	return r;
+}

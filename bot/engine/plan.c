@@ -1,0 +1,447 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "bot/engine/engine-internal.h"
+#include "bot/engine/detect.h"
+#include "bot/engine/points.h"
+
+char *engine_git_dir(const struct config *cfg, const char *tree) { return xasprintf("%s/trees/%s.git", cfg->state_dir, tree); }
+
+void scope_release(struct scope *s)
+{
+	db_comparison_release(&s->cmp);
+	db_tree_release(&s->tree);
+	tree_config_release(&s->tcfg);
+	db_machine_release(&s->machine);
+	db_job_release(&s->job);
+	free(s->git_dir);
+	*s = (struct scope){0};
+}
+
+int engine_scope(struct engine *e, int64_t comparison, struct scope *ret)
+{
+	struct scope s = {0};
+	int r = store_comparison_by_id(e->store, comparison, &s.cmp);
+
+	if (r >= 0)
+		r = store_tree_by_id(e->store, s.cmp.tree, &s.tree);
+	if (r >= 0)
+		r = tree_config_from_db(&s.tree, &s.tcfg);
+	if (r >= 0)
+		r = store_machine_by_id(e->store, s.cmp.machine, &s.machine);
+	if (r >= 0)
+		r = store_job_get(e->store, s.cmp.job, &s.job);
+	if (r < 0) {
+		scope_release(&s);
+		return r;
+	}
+	s.git_dir = engine_git_dir(e->cfg, s.tree.name);
+	*ret = s;
+	return 0;
+}
+
+bool engine_deterministic(const struct scope *s)
+{
+	const struct machine_ops *o = machine_driver(s->machine.driver);
+
+	return o && (o->flags & MACHINE_DETERMINISTIC);
+}
+
+bool engine_has_active(const struct engine *e, int64_t comparison, int64_t case_id)
+{
+	for (size_t i = 0; i < e->n_active; i++)
+		if (e->active[i].comparison == comparison && e->active[i].case_id == case_id)
+			return true;
+	return false;
+}
+
+/* ---- branches ---- */
+
+/* True where the two will never be compared, however often it is tried: not what time or memory of ours was too short for. */
+static bool never(const char *git_dir, const struct db_branch *b, int r)
+{
+	_cleanup_free_ char *text = xstrdup(err_msg());
+	struct commit_info head = {0};
+	bool final = r == -E2BIG || tree_fault(r);
+
+	if (r == -ENOENT) /* where the head can be read the other one is gone, or shares nothing with it */
+		final = tree_commit(git_dir, b->head, &head) >= 0;
+	commit_info_release(&head);
+	(void)err_set(r, "%s", text);
+	return final;
+}
+
+/* Where a head is compared from: the last head that was measured, or the merge base with it after a force push. *ret NULL:
+ * from nowhere. Negative: it cannot be told now. */
+static int base_for(struct engine *e, const char *git_dir, const struct db_branch *b, const char *measured,
+		    const struct tree_config *t, char **ret)
+{
+	_cleanup_free_ char *base = NULL;
+	struct tree_range range = {0};
+	int r = tree_is_ancestor(git_dir, measured, b->head);
+
+	if (r > 0)
+		base = xstrdup(measured);
+	else if (r == 0)
+		r = tree_merge_base(git_dir, measured, b->head, &base);
+	if (r >= 0)
+		r = tree_range(git_dir, base, b->head, t->max_commits, &range);
+	tree_range_release(&range);
+	if (r < 0 && !never(git_dir, b, r))
+		return r;
+	if (r < 0)
+		store_event(e->store, 0, 0, 0, "%s: %.12s cannot be compared with %.12s, starting afresh there: %s",
+			    b->name, measured, b->head, err_msg());
+	else
+		*ret = TAKE_PTR(base);
+	return 0;
+}
+
+/* A point of a job that was asked about a new head. */
+struct question { char *job, *from; struct db_comparison c; };  /* from: measured head; c.id 0: nothing to compare with it */
+struct round {                  /* all of them */
+	struct engine *e;
+	const struct db_tree *tree; const struct tree_config *t; const struct db_branch *b;
+	char *git_dir;
+	int64_t machine;
+	char *from, *base;      /* the last answer of base_for() */
+	struct question *q; size_t n, cap;
+	int open;
+};
+
+static void round_release(struct round *o)
+{
+	for (size_t i = 0; i < o->n; i++) {
+		free(o->q[i].job);
+		free(o->q[i].from);
+		db_comparison_release(&o->q[i].c);
+	}
+	free(o->q);
+	free(o->git_dir);
+	free(o->from);
+	free(o->base);
+}
+
+/* The head that a job's next one is compared with: the last that was measured; a job that is new goes on from where another
+ * one stands, or from the head before. */
+static int measured_head(const struct round *o, const char *job, char **ret)
+{
+	int r = store_base_get(o->e->store, o->b->id, job, o->machine, o->t->kconfig, ret);
+
+	if (r == -ENOENT)
+		r = store_base_get(o->e->store, o->b->id, NULL, 0, NULL, ret);
+	if (r != -ENOENT)
+		return r;
+	*ret = xstrdup(o->b->tested);
+	return 0;
+}
+
+static int find_base(struct round *o, const char *from)
+{
+	int r;
+
+	if (streq(o->from, from))
+		return 0;
+	free(o->from);
+	free(o->base);
+	o->from = o->base = NULL;
+	r = base_for(o->e, o->git_dir, o->b, from, o->t, &o->base);
+	if (r >= 0)
+		o->from = xstrdup(from);
+	return r;
+}
+
+/* What a series does on the new head. 1: open. */
+static int ask_patched(struct round *o, const struct job *job, const struct db_job *dj, struct db_comparison *ret)
+{
+	_cleanup_free_ char *patched = NULL;
+	int64_t id;
+	int r = points_patch(o->e->store, o->tree, o->git_dir, o->b->head, job->patches, false, &patched);
+
+	if (r == -EWOULDBLOCK) /* the mirror is being fetched: next time */
+		return 1;
+	if (r == -ENOTSUP || tree_fault(r)) {
+		store_event(o->e->store, 0, 0, 0, "%s/%s: %s", o->tree->name, o->b->name, err_msg());
+		return 0;
+	}
+	if (r >= 0)
+		r = engine_ask(o->e, o->tree, o->t, o->b->name, o->b->head, patched, dj, o->t->machine, &id);
+	if (r >= 0)
+		r = store_comparison_by_id(o->e->store, id, ret);
+	return r < 0 ? r : streq(ret->state, "open");
+}
+
+/* What the new head does. 1: open. */
+static int ask_head(struct round *o, const struct db_job *dj)
+{
+	struct question q = {.job = xstrdup(dj->id)};
+	int64_t id;
+	int r = store_job_put(o->e->store, dj); /* also where nothing can be asked: the branch goes on with it */
+
+	if (r >= 0)
+		r = measured_head(o, dj->id, &q.from);
+	if (r >= 0)
+		r = find_base(o, q.from);
+	if (r >= 0 && o->base && !streq(o->base, o->b->head)) {
+		r = engine_ask(o->e, o->tree, o->t, o->b->name, o->base, o->b->head, dj, o->t->machine, &id);
+		if (r >= 0)
+			r = store_comparison_by_id(o->e->store, id, &q.c);
+		if (r >= 0)
+			r = streq(q.c.state, "open");
+	}
+	GROW(o->q, o->n, o->cap);
+	o->q[o->n++] = q;
+	return r;
+}
+
+static int ask_point(struct round *o, const struct job *job)
+{
+	struct db_job dj = {0};
+	struct db_comparison c = {0};
+	int r = job_to_db(job, &dj);
+
+	if (r >= 0)
+		r = job->patches ? ask_patched(o, job, &dj, &c) : ask_head(o, &dj);
+	if (r > 0)
+		o->open++;
+	db_comparison_release(&c);
+	db_job_release(&dj);
+	return r;
+}
+
+/* Makes the comparisons of a new head. */
+static int ask_all(struct round *o)
+{
+	const struct strv none = {0};
+	struct db_machine m = {0};
+	int r = o->t->jobs.n ? store_machine_get(o->e->store, o->t->machine, &m) : 0;
+
+	o->machine = m.id;
+	db_machine_release(&m);
+	if (r == -ENOENT)
+		return err_set(r, "there is no machine '%s'; 'kperfbot machine list' shows them", o->t->machine);
+	for (size_t i = 0; r >= 0 && i < o->t->jobs.n; i++) {
+		struct job_list jobs = {0};
+
+		r = points_jobs(o->t->jobs.v[i], o->e->cfg->dir, NULL, &none, &o->t->patches, &jobs);
+		for (size_t k = 0; r >= 0 && k < jobs.n; k++)
+			r = ask_point(o, &jobs.v[k]);
+		job_list_release(&jobs);
+	}
+	return MIN(r, 0);
+}
+
+/* Does the next head go on from this one? It was measured; or there is nothing else that ever will be. */
+static bool goes_on(const struct question *q)
+{
+	return !q->c.id || streq(q->c.state, "same") || streq(q->c.state, "different") || streq(q->c.fault, FAULT_BASE);
+}
+
+/* The comparisons of the head have ended: from where each job goes on, and that it is done with, all at once. */
+static int end_round(struct round *o)
+{
+	struct store *s = o->e->store;
+	int r = store_begin(s);
+
+	if (r < 0)
+		return r;
+	for (size_t i = 0; r >= 0 && i < o->n; i++) {
+		const struct question *q = &o->q[i];
+
+		r = store_base_put(s, &(struct db_base){.branch = o->b->id,
+							.job = q->job,
+							.machine = o->machine,
+							.kconfig = o->t->kconfig,
+							.oid = goes_on(q) ? o->b->head : q->from});
+		if (!goes_on(q))
+			store_event(s, 0, q->c.id, 0,
+				    "%s/%s: %.12s was not measured (%s), the next head is compared with %.12s",
+				    o->tree->name, o->b->name, o->b->head, q->c.state, q->from);
+	}
+	if (r >= 0)
+		r = store_branch_tested(s, o->b->id, o->b->head);
+	if (r >= 0)
+		return store_commit(s);
+	store_rollback(s);
+	return r;
+}
+
+/* left: how many comparisons the tree may still open now; 0 and a new head: *ret_waits. */
+static int plan_branch(struct engine *e, const struct db_tree *tree, const struct tree_config *t, const struct db_branch *b,
+		       const struct db_comparison *open, size_t n_open, int *left, bool *ret_waits)
+{
+	_cleanup_(round_release) struct round o = {.e = e, .tree = tree, .t = t, .b = b};
+	int r;
+
+	if (!b->head || streq(b->head, b->tested))
+		return 0;
+	for (size_t i = 0; i < n_open; i++)
+		if (open[i].tree == tree->id && streq(open[i].branch, b->name))
+			return 0; /* one round at a time: the newest head is next */
+	if (!b->tested) {
+		store_event(e->store, 0, 0, 0, "%s/%s: starting from %.12s", tree->name, b->name, b->head);
+		return store_branch_tested(e->store, b->id, b->head);
+	}
+	if (*left <= 0) {
+		*ret_waits = true;
+		return 0;
+	}
+	--*left; /* what will not be open has cost time, too */
+	o.git_dir = engine_git_dir(e->cfg, tree->name);
+	r = ask_all(&o);
+	*left -= MAX(o.open - 1, 0);
+	return r < 0 || o.open ? r : end_round(&o);
+}
+
+static bool tree_has_open(const struct db_tree *tree, const struct db_comparison *open, size_t n)
+{
+	for (size_t i = 0; i < n; i++)
+		if (open[i].tree == tree->id)
+			return true;
+	return false;
+}
+
+static int open_of_branches(const struct db_tree *tree, const struct db_comparison *open, size_t n_open)
+{
+	int n = 0;
+
+	for (size_t i = 0; i < n_open; i++)
+		n += open[i].tree == tree->id && *open[i].branch;
+	return n;
+}
+
+static void note_waiting(struct engine *e, const struct db_tree *tree)
+{
+	strv_add(&e->waiting, tree->name);
+	if (!strv_has(&e->waited, tree->name)) /* say so once */
+		store_event(e->store, 0, 0, 0, "tree '%s' has more new heads than the %d that are compared at once; "
+			    "the others wait for their turn", tree->name, ENGINE_MAX_OPEN);
+}
+
+static int machine_there(const struct engine *e, const char *name)
+{
+	return config_machine(e->cfg, name) ? 0 : err_set(-ENODEV, "machine '%s' is not in the configuration any more",
+							  name);
+}
+
+/* Is the machine of a comparison in the configuration? */
+static int can_measure(struct engine *e, int64_t comparison)
+{
+	struct db_comparison c = {0};
+	struct db_machine m = {0};
+	int r = store_comparison_by_id(e->store, comparison, &c);
+
+	if (r >= 0)
+		r = store_machine_by_id(e->store, c.machine, &m);
+	if (r >= 0)
+		r = machine_there(e, m.name);
+	db_machine_release(&m);
+	db_comparison_release(&c);
+	return r;
+}
+
+static int plan_comparison(struct engine *e, int64_t id)
+{
+	int r = can_measure(e, id);
+
+	return r < 0 ? r : engine_plan_comparison(e, id);
+}
+
+/* What is found is reported without the machine. */
+static int plan_case(struct engine *e, struct db_case *c)
+{
+	int r = streq(c->state, "found") || streq(c->state, "unmailed") ? 0 : can_measure(e, c->comparison);
+
+	return r < 0 ? r : engine_plan_case(e, c);
+}
+
+static int plan_tree(struct engine *e, const struct db_tree *tree, const struct db_comparison *open, size_t n_open)
+{
+	struct tree_config t = {0};
+	struct db_branch *b = NULL;
+	size_t n = 0;
+	int r = tree_config_from_db(tree, &t), first = 0, left = ENGINE_MAX_OPEN - open_of_branches(tree, open, n_open);
+	bool waits = false;
+
+	if (r >= 0)
+		r = store_branches_by_turn(e->store, tree->id, &b, &n);
+	for (size_t i = 0; r >= 0 && i < n; i++) {
+		int k;
+
+		if (trouble_waits(e, PLAN_BRANCH, b[i].id))
+			continue;
+		k = machine_there(e, t.machine);
+		if (k >= 0)
+			k = plan_branch(e, tree, &t, &b[i], open, n_open, &left, &waits);
+		if (k >= 0 && streq(b[i].head, b[i].tested) && !tree_has_open(tree, open, n_open))
+			k = engine_plan_detect(e, tree, &t, &b[i]);
+		if (k < 0)
+			(void)err_prefix(k, "%s/%s", tree->name, b[i].name);
+		k = trouble_note(e, PLAN_BRANCH, b[i].id, k);
+		if (k < 0 && !first)
+			first = k;
+	}
+	if (waits)
+		note_waiting(e, tree);
+	DB_LIST_RELEASE(b, n, db_branch_release);
+	tree_config_release(&t);
+	return r < 0 ? r : first;
+}
+
+/* ---- all ---- */
+
+static void release_active(struct engine *e)
+{
+	DB_LIST_RELEASE(e->active, e->n_active, db_task_release);
+	e->active = NULL;
+	e->n_active = 0;
+}
+
+void engine_release(struct engine *e)
+{
+	release_active(e);
+	strv_release(&e->waiting);
+	strv_release(&e->waited);
+}
+
+static void keep_first(int r, int *first, char **text)
+{
+	if (r < 0 && !*first) {
+		*first = r;
+		*text = xstrdup(err_msg());
+	}
+}
+
+int engine_plan(struct engine *e)
+{
+	struct db_tree *trees = NULL;
+	struct db_comparison *open = NULL;
+	struct db_case *cases = NULL;
+	size_t n_trees = 0, n_open = 0, n_cases = 0;
+	_cleanup_free_ char *text = NULL;
+	int first = 0;
+
+	release_active(e);
+	strv_release(&e->waited);
+	e->waited = e->waiting;
+	e->waiting = (struct strv){0};
+	e->asked = ASKED_DAEMON;
+	keep_first(store_tasks(e->store, "ready,running", &e->active, &e->n_active), &first, &text);
+	keep_first(store_cases(e->store, NULL, &cases, &n_cases), &first, &text);
+	for (size_t i = 0; i < n_cases; i++)
+		if (db_case_lives(&cases[i]) && !trouble_waits(e, PLAN_CASE, cases[i].id))
+			keep_first(trouble_note(e, PLAN_CASE, cases[i].id, plan_case(e, &cases[i])), &first,
+				   &text);
+	keep_first(store_comparisons(e->store, "open", &open, &n_open), &first, &text);
+	for (size_t i = 0; i < n_open; i++)
+		if (!trouble_waits(e, PLAN_COMPARISON, open[i].id))
+			keep_first(trouble_note(e, PLAN_COMPARISON, open[i].id,
+						plan_comparison(e, open[i].id)), &first, &text);
+	keep_first(store_trees(e->store, &trees, &n_trees), &first, &text);
+	for (size_t i = 0; i < n_trees; i++)
+		if (trees[i].enabled)
+			keep_first(plan_tree(e, &trees[i], open, n_open), &first, &text);
+	troubles_sweep(e);
+	DB_LIST_RELEASE(trees, n_trees, db_tree_release);
+	DB_LIST_RELEASE(open, n_open, db_comparison_release);
+	DB_LIST_RELEASE(cases, n_cases, db_case_release);
+	return first ? err_set(first, "%s", text) : 0;
+}
