@@ -49,6 +49,10 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(Q)$(CC) -std=gnu11 $(CPPFLAGS) $(PKG_CFLAGS) $(CFLAGS) $(WARN) -MMD -MP -c -o $@ $<
 
+# the version stands in one place
+$(BUILD)/lib/version.o: VERSION
+$(BUILD)/lib/version.o: CPPFLAGS += -DKPB_VERSION='"$(shell cat VERSION)"'
+
 # the schema is compiled in (.incbin), which the compiler does not report
 $(BUILD)/db/schema.o: db/schema.sql
 

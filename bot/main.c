@@ -3,11 +3,10 @@
 #include "kernels/box.h"
 #include "kernels/tree.h"
 #include "lib/log.h"
+#include "lib/version.h"
 
 #include <locale.h>
 #include <sys/stat.h>
-
-#define VERSION "0.1"
 
 static void usage(FILE *out)
 {
@@ -87,7 +86,7 @@ int main(int argc, char **argv)
 			usage(stdout);
 			return finish(EXIT_DONE);
 		} else if (!strcmp(argv[i], "--version")) {
-			puts("kperfbot " VERSION);
+			printf("kperfbot %s\n", kperfbot_version);
 			return finish(EXIT_DONE);
 		} else if (!strcmp(argv[i], "--verbose")) {
 			log_max_level = LOG_DBG_;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/cli/verb.h"
+#include "lib/version.h"
 
 #include <json-c/json.h>
 
@@ -166,7 +167,8 @@ static void man_verb(const struct verb *v)
 
 static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unused_)
 {
-	puts(".TH KPERFBOT 1\n.SH NAME\nkperfbot \\- kernel performance bot\n.SH SYNOPSIS\n.B kperfbot\n[\\-\\-config DIR] "
+	printf(".TH KPERFBOT 1 \"\" \"kperfbot %s\"\n", kperfbot_version);
+	puts(".SH NAME\nkperfbot \\- kernel performance bot\n.SH SYNOPSIS\n.B kperfbot\n[\\-\\-config DIR] "
 	     "[\\-\\-state DIR] [\\-\\-verbose | \\-\\-quiet] VERB ...\n.SH DESCRIPTION\nWatches kernel trees, builds and boots their commits, "
 	     "measures them, finds the commit that changed performance and reports it. All verbs have "
 	     "\\-\\-help; \\-\\-json and \\-\\-csv change the form of the output.\n.SH VERBS");

@@ -43,6 +43,7 @@ refused "not 0" tree add x /nowhere --max-commits 0
 refused "--min-segment is a number of commits from 1 on, not 0" detect x.csv --min-segment 0
 refused "--penalty is a number from 0 on, not -1" detect x.csv --penalty -1
 refused "the configuration folder 'README.md' is no folder" config check README.md
-"$kperfbot" --version >"$dir/out"; ok $? "--version"
+is "$("$kperfbot" --version)" "kperfbot $(cat VERSION)" "--version is that of the file VERSION"
+is "$(sed -n "s/^## //p" NEWS.md | head -1)" "$(cat VERSION)" "and NEWS.md begins with it"
 "$kperfbot" --help >/dev/full 2>"$dir/out"; [ $? != 0 ]; ok $? "a full output is noticed"
 done_testing
