@@ -6,8 +6,23 @@ char *column_text(sqlite3_stmt *st, int col) { return xstrdup((const char *)sqli
 
 static void *at(const struct field *f, const void *row) { return (char *)row + f->off; }
 
-static void read_row(const struct entity *e, sqlite3_stmt *st, void *row)
+static int read_word(const struct entity *e, const struct field *f, sqlite3_stmt *st, int col, int *ret)
 {
+	int r = words_find(f->words, (const char *)sqlite3_column_text(st, col), ret);
+
+	return r < 0 ? err_prefix(-EBADMSG, "table '%s' of the database, column '%s'", e->table, f->col) : 0;
+}
+
+/* The row is touched where all of it can be read. */
+static int read_row(const struct entity *e, sqlite3_stmt *st, void *row)
+{
+	int r = 0, word;
+
+	for (size_t i = 0; r >= 0 && i < e->n; i++)
+		if (e->field[i].type == FT_WORD)
+			r = read_word(e, &e->field[i], st, i, &word);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < e->n; i++) {
 		const struct field *f = &e->field[i];
 		void *p = at(f, row);
@@ -20,8 +35,10 @@ static void read_row(const struct entity *e, sqlite3_stmt *st, void *row)
 		case FT_BOOL: *(bool *)p = sqlite3_column_int(st, i); break;
 		case FT_TEXT: *(char **)p = column_text(st, i); break;
 		case FT_REAL: *(double *)p = null ? NAN : sqlite3_column_double(st, i); break;
+		case FT_WORD: (void)read_word(e, f, st, i, p); break;
 		}
 	}
+	return 0;
 }
 
 static struct arg field_arg(const struct field *f, const void *row)
@@ -35,6 +52,7 @@ static struct arg field_arg(const struct field *f, const void *row)
 	case FT_BOOL: return INT(*(const bool *)p);
 	case FT_TEXT: return TEXT(*(char *const *)p);
 	case FT_REAL: return REAL(*(const double *)p);
+	case FT_WORD: return TEXT(words_text(f->words, *(const int *)p));
 	}
 	return (struct arg){ARG_END};
 }
@@ -66,12 +84,10 @@ int db_get_(struct store *s, const struct entity *e, void *ret, const char *tail
 		return r;
 	r = stmt_step(s, st);
 	if (r > 0)
-		read_row(e, st, ret);
+		r = read_row(e, st, ret) ?: 1;
 	stmt_put(s, st);
-	if (r > 0)
-		return 0;
-	if (r < 0)
-		return r;
+	if (r)
+		return MIN(r, 0);
 	if (args[0].type == ARG_TEXT && args[1].type == ARG_END)
 		return err_set(-ENOENT, "no %s '%s' in the database", e->noun, args[0].t ?: "");
 	if (args[0].type == ARG_INT && args[1].type == ARG_END)
@@ -91,13 +107,14 @@ int db_list_(struct store *s, const struct entity *e, void *ret_rows, size_t *re
 	r = stmt_get(s, buf_str(&sql), args, &st);
 	if (r < 0)
 		return r;
-	while ((r = stmt_step(s, st)) > 0) {
+	while (r >= 0 && (r = stmt_step(s, st)) > 0) {
 		if (n == cap) {
 			cap = cap ? 2 * cap : 8;
 			rows = xrealloc_array(rows, cap, e->size);
 		}
 		memset(rows + n * e->size, 0, e->size);
-		read_row(e, st, rows + n++ * e->size);
+		r = read_row(e, st, rows + n * e->size);
+		n += r >= 0;
 	}
 	stmt_put(s, st);
 	if (r < 0) {
@@ -121,13 +138,20 @@ static void add_value(const struct field *f, int index, struct buf *b)
 			buf_addc(b, *p);
 }
 
-static size_t field_args(const struct entity *e, const void *row, struct arg *args)
+/* Returns how many. */
+static int field_args(const struct entity *e, const void *row, struct arg *args)
 {
-	size_t n = 0;
+	int n = 0;
 
-	for (size_t i = 0; i < e->n; i++)
-		if (!e->field[i].key)
-			args[n++] = field_arg(&e->field[i], row);
+	for (size_t i = 0; i < e->n; i++) {
+		const struct field *f = &e->field[i];
+
+		if (f->key)
+			continue;
+		if (f->type == FT_WORD && (unsigned)*(const int *)at(f, row) >= (unsigned)f->words->n)
+			return err_set(-EINVAL, "%d is the number of no %s", *(const int *)at(f, row), f->words->what);
+		args[n++] = field_arg(f, row);
+	}
 	return n;
 }
 
@@ -136,9 +160,10 @@ int db_insert(struct store *s, const struct entity *e, const void *row, const ch
 	_cleanup_free_ struct arg *args = xcalloc(e->n + 1, sizeof(*args));
 	_cleanup_buf_ struct buf sql = {0}, values = {0};
 	int64_t id = 0;
-	int n = 0, r;
+	int n = 0, r = field_args(e, row, args);
 
-	field_args(e, row, args);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < e->n; i++) {
 		if (e->field[i].key)
 			continue;
@@ -163,9 +188,11 @@ int db_update(struct store *s, const struct entity *e, const void *row, int64_t 
 {
 	_cleanup_free_ struct arg *args = xcalloc(e->n + 2, sizeof(*args));
 	_cleanup_buf_ struct buf sql = {0};
-	int n = 0, r;
+	int n = 0, r = field_args(e, row, args);
 
-	args[field_args(e, row, args)] = INT(id);
+	if (r < 0)
+		return r;
+	args[r] = INT(id);
 	buf_addf(&sql, "UPDATE %s SET ", e->table);
 	for (size_t i = 0; i < e->n; i++) {
 		if (e->field[i].key)

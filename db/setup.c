@@ -92,11 +92,11 @@ static size_t walk(const char *a, const char *b, const char *skip, differing f, 
 
 size_t setup_differs(const char *a, const char *b, const char *skip) { return walk(a, b, skip, NULL, NULL); }
 
-struct words { struct buf *out, files; size_t n_files; };
+struct setup_words { struct buf *out, files; size_t n_files; };
 
 static void add_words(const struct item *a, const struct item *b, void *arg)
 {
-	struct words *w = arg;
+	struct setup_words *w = arg;
 	bool file = is_file(a);
 	size_t skip = file ? strlen(SETUP_FILE) : 0;
 	struct buf *out = file ? &w->files : w->out;
@@ -115,7 +115,7 @@ static void add_words(const struct item *a, const struct item *b, void *arg)
 
 void setup_words(const char *a, const char *b, struct buf *out)
 {
-	struct words w = {.out = out};
+	struct setup_words w = {.out = out};
 
 	walk(a, b, NULL, add_words, &w);
 	if (w.n_files)

@@ -12,6 +12,7 @@
 #ifndef KPB_DB_STORE_INTERNAL_H
 #define KPB_DB_STORE_INTERNAL_H
 #include "db/store.h"
+#include "lib/words.h"
 
 #include <sqlite3.h>
 
@@ -52,7 +53,9 @@ double db_number_(struct store *s, const char *sql, const struct arg *args);
 #define db_number(s, sql, ...) db_number_(s, sql, ARGS(__VA_ARGS__))
 
 /* ---- rows ---- */
-enum field_type { FT_INT, FT_INT0, FT_NOW, FT_BOOL, FT_TEXT, FT_REAL }; /* INT0: 0 is NULL; NOW: 0 is written as now */
+/* INT0: 0 is NULL; NOW: 0 is written as now; WORD: an enum (lib/words.h) as its word. A word in the database that is none
+ * of the list, or NULL, is -EBADMSG; a number without a word is never written: -EINVAL. */
+enum field_type { FT_INT, FT_INT0, FT_NOW, FT_BOOL, FT_TEXT, FT_REAL, FT_WORD };
 struct field {
 	const char *col;        /* column */
 	enum field_type type;
@@ -60,6 +63,7 @@ struct field {
 	bool key;               /* only read, never written */
 	const char *read;       /* SQL to read it by, where that is not the column */
 	const char *write;      /* SQL to write it by; "?" is the value */
+	const struct words *words;      /* FT_WORD: which */
 };
 struct entity { const char *noun, *table; size_t size; const struct field *field; size_t n; };
 #define ENTITY(var, noun_, table_, st)                                                                                 \

@@ -139,6 +139,49 @@ static void test_trees(void)
 	free(all);
 }
 
+#define COLOURS(X) X(RED, "red") X(NO_COLOUR, "") X(BLUE, "blue")
+WORDS_ENUM(colour, COLOURS);
+WORDS_DEFINE(colour, COLOURS, "colour");
+struct flower { int64_t id; char *name; enum colour colour; };
+static const struct field FLOWER_FIELDS[] = {
+	FIELD(struct flower, id, "id", FT_INT, .key = true),
+	FIELD(struct flower, name, "name", FT_TEXT),
+	FIELD(struct flower, colour, "colour", FT_WORD, .words = &colour_words),
+};
+ENTITY(FLOWER, "flower", "flower", flower);
+
+static void test_words(void)
+{
+	_cleanup_store_ struct store *s = fresh("words.db");
+	struct flower f = {.name = (char *)"tulip", .colour = BLUE}, got = {0}, *all = NULL;
+	int64_t id = 0;
+	size_t n = 7;
+
+	db_exec(s, "CREATE TABLE flower (id INTEGER PRIMARY KEY, name TEXT, colour TEXT)");
+	is_int(db_insert(s, &FLOWER, &f, "", &id), 0, "an enum is written");
+	is_int(count(s, "flower WHERE colour = 'blue'"), 1, "as its word");
+	f.colour = NO_COLOUR;
+	is_int(db_update(s, &FLOWER, &f, id), 0, "and over that");
+	is_int(count(s, "flower WHERE colour = ''"), 1, "another one");
+	is_int(db_get(s, &FLOWER, &got, "WHERE id = ?", INT(id)), 0, "it is read");
+	ok(got.colour == NO_COLOUR && streq(got.name, "tulip"), "as the enum");
+	row_release(&FLOWER, &got);
+	f.colour = (enum colour)3;
+	is_int(db_insert(s, &FLOWER, &f, "", NULL), -EINVAL, "a number out of the list is not written: %s", err_msg());
+	is_int(db_update(s, &FLOWER, &f, id), -EINVAL, "nor over another one");
+	is_int(count(s, "flower WHERE colour = ''"), 1, "nothing has changed");
+	db_exec(s, "INSERT INTO flower (name, colour) VALUES ('rose', 'mauve')");
+	got.colour = BLUE;
+	is_int(db_get(s, &FLOWER, &got, "WHERE name = 'rose'"), -EBADMSG, "a word that is not known is an error");
+	is_str(err_msg(), "table 'flower' of the database, column 'colour': 'mauve' is no colour; there are: red, '', blue",
+	       "that names it");
+	ok(!got.name && got.colour == BLUE, "and leaves the result alone");
+	is_int(db_list(s, &FLOWER, &all, &n, "ORDER BY id"), -EBADMSG, "in a list, too");
+	ok(!all && n == 7, "which leaves the result alone");
+	db_exec(s, "UPDATE flower SET colour = NULL");
+	is_int(db_get(s, &FLOWER, &got, "LIMIT 1"), -EBADMSG, "NULL is no word: %s", err_msg());
+}
+
 static void test_builds(void)
 {
 	_cleanup_store_ struct store *s = fresh("builds.db");
@@ -1433,6 +1476,7 @@ int main(void)
 		return 1;
 	test_open();
 	test_trees();
+	test_words();
 	test_builds();
 	test_sets();
 	test_runs();
