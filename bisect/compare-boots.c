@@ -68,7 +68,7 @@ static double value_at(const struct cmp_metric *m, size_t b, size_t i, bool zero
 	return isfinite(v) ? v : zeros ? 0 : NAN;
 }
 
-static void spread_of_runs(const struct cmp_metric *m, size_t b, double scale, bool zeros, struct boots *ret)
+static void spread_of_runs(const struct cmp_metric *m, size_t b, double scale, bool zeros, struct boot_means *ret)
 {
 	double sum = 0, ss = 0;
 	size_t n = 0;
@@ -92,9 +92,9 @@ static void spread_of_runs(const struct cmp_metric *m, size_t b, double scale, b
 }
 
 static void reduce_build(const struct cmp_metric *m, size_t b, struct slots *s, double scale, bool zeros, double *v,
-			 struct boots *ret)
+			 struct boot_means *ret)
 {
-	*ret = (struct boots){.v = v, .all = s->n_slots, .runs = m->n[b], .constant = true, .mean = NAN};
+	*ret = (struct boot_means){.v = v, .all = s->n_slots, .runs = m->n[b], .constant = true, .mean = NAN};
 	for (size_t k = 0; k < s->n_slots; k++)
 		s->sum[k] = s->count[k] = 0;
 	for (size_t i = 0; i < m->n[b]; i++) {
@@ -164,7 +164,7 @@ double cmp_between_share(const struct reduced *r)
 	size_t df_b = 0, df_w = 0;
 
 	for (size_t b = 0; b < r->n_builds; b++) {
-		const struct boots *x = &r->b[b];
+		const struct boot_means *x = &r->b[b];
 
 		if (x->n < 2 || !x->within_df)
 			continue;

@@ -6,7 +6,7 @@
 #include "bisect/stats.h"
 
 /* compare-boots.c: a metric reduced to one value per boot, in units of its own largest value. */
-struct boots {
+struct boot_means {
 	double *v; size_t n;            /* means of the boots that have the metric */
 	size_t all, runs, hits;         /* boots and runs of the build; boots where a failure count is not 0 */
 	double mean, ss;                /* of v */
@@ -14,7 +14,7 @@ struct boots {
 	double within_ss; size_t within_df; /* of runs around their boot's mean */
 	bool constant;
 };
-struct reduced { double scale; struct boots *b; size_t n_builds; double *mem; };
+struct reduced { double scale; struct boot_means *b; size_t n_builds; double *mem; };
 /* Which boot each run of a build belongs to; kept from one metric to the next. */
 struct slots { const uint32_t *id; size_t n, n_slots; uint32_t *slot; double *sum; uint32_t *count; bool fresh; };
 void cmp_reduce(const struct cmp_config *c, const struct cmp_metric *m, struct slots *slots, bool fail, struct reduced *ret);

@@ -3,12 +3,12 @@
 #include "bisect/compare-class.h"
 #include "bisect/compare-internal.h"
 
-struct side { double *v; size_t n; double min, max, median; };
+struct lkp_side { double *v; size_t n; double min, max, median; };
 
 /* Ascending without values of -1 (lkp's "no value"), a 32nd cut off at each end, at most 3. */
-static struct side trimmed(double *v, size_t n, size_t cap)
+static struct lkp_side trimmed(double *v, size_t n, size_t cap)
 {
-	struct side s = {v, 0};
+	struct lkp_side s = {v, 0};
 	size_t cut;
 
 	for (size_t i = 0; i < n; i++)
@@ -26,12 +26,12 @@ static struct side trimmed(double *v, size_t n, size_t cap)
 	return s;
 }
 
-static bool ranges_apart(const struct side *b, const struct side *a)
+static bool ranges_apart(const struct lkp_side *b, const struct lkp_side *a)
 {
 	return (a->min > b->median && a->median > b->max) || (b->min > a->median && b->median > a->max);
 }
 
-static bool large_enough(const char *name, const struct side *b, const struct side *a)
+static bool large_enough(const char *name, const struct lkp_side *b, const struct lkp_side *a)
 {
 	double lo = MIN(a->median, b->median), hi = MAX(a->median, b->median), ratio = lo == 0 ? 5 : MIN(5, hi / lo);
 
@@ -42,7 +42,7 @@ static bool large_enough(const char *name, const struct side *b, const struct si
 bool cmp_lkp_changed(const char *name, double *base, size_t nb, double *other, size_t na)
 {
 	size_t cap = nb <= 3 ? 1 : 3;
-	struct side b, a;
+	struct lkp_side b, a;
 	bool vanished = true;
 
 	if (metric_is_fail(name)) {

@@ -9,7 +9,7 @@
 /* How the difference between two builds is tested. */
 enum test { TEST_NONE, TEST_T, TEST_RANK, TEST_CONSTANT, TEST_PRESENCE, TEST_FAIL };
 
-struct work {                   /* one metric */
+struct metric_work {                   /* one metric */
 	struct reduced r;
 	bool fail;              /* counts failures */
 	double s2, df;          /* pooled variance of boots around their build's mean, in units of scale^2 */
@@ -17,12 +17,12 @@ struct work {                   /* one metric */
 	double rel;             /* s2 / level^2 where it may speak for other metrics, else NAN */
 	double df0, s0sq;       /* what is borrowed (s0sq relative) */
 };
-struct run {                    /* one cmp_run() */
+struct pass {                    /* one cmp_run() */
 	const struct cmp_config *c;
 	const struct cmp_metric *m;
 	size_t n;
 	double fdr, confidence;
-	struct work *w;
+	struct metric_work *w;
 	enum test *test;        /* [metric * n_builds + build] */
 	bool *partial;          /* same: some boots lack the metric */
 	double crit_df, crit;   /* the last critical value: most metrics have the same df */
@@ -32,7 +32,7 @@ struct run {                    /* one cmp_run() */
 
 /* ---- which test ---- */
 
-static bool few_counts(const struct boots *a, const struct boots *b, double scale)
+static bool few_counts(const struct boot_means *a, const struct boot_means *b, double scale)
 {
 	size_t n = a->n + b->n, zeros = 0, distinct = 0;
 	_cleanup_free_ double *v = xcalloc(n + 1, sizeof(*v));
@@ -55,7 +55,7 @@ static bool few_counts(const struct boots *a, const struct boots *b, double scal
 
 static enum test choose_test(const struct reduced *r, size_t b, bool fail)
 {
-	const struct boots *x = &r->b[0], *y = &r->b[b];
+	const struct boot_means *x = &r->b[0], *y = &r->b[b];
 
 	if (fail)
 		return x->all && y->all ? TEST_FAIL : TEST_NONE;
@@ -93,14 +93,14 @@ static size_t count_dead(const struct alive *a)
 
 /* A build that was given no runs for a metric has it in none of its boots. A boot in which nothing was measured lacks no
  * metric: it just went wrong. */
-static void reduce_all(struct run *run, struct slots *slots)
+static void reduce_all(struct pass *run, struct slots *slots)
 {
 	size_t N = run->c->n_builds;
 	_cleanup_free_ size_t *boots = xcalloc(N, sizeof(*boots));
 	_cleanup_free_ struct alive *alive = xcalloc(N, sizeof(*alive));
 
 	for (size_t i = 0; i < run->n; i++) {
-		struct work *w = &run->w[i];
+		struct metric_work *w = &run->w[i];
 
 		w->fail = metric_is_fail(run->m[i].name);
 		cmp_reduce(run->c, &run->m[i], slots, w->fail, &w->r);
@@ -123,14 +123,14 @@ static void reduce_all(struct run *run, struct slots *slots)
 	}
 }
 
-static void prepare(struct run *run, size_t i, double *ret_share)
+static void prepare(struct pass *run, size_t i, double *ret_share)
 {
-	struct work *w = &run->w[i];
+	struct metric_work *w = &run->w[i];
 	bool t = false;
 	size_t N = run->c->n_builds, levels = 0;
 
 	for (size_t b = 0; b < N; b++) {
-		const struct boots *x = &w->r.b[b];
+		const struct boot_means *x = &w->r.b[b];
 
 		if (b) {
 			enum test test = choose_test(&w->r, b, w->fail);
@@ -155,7 +155,7 @@ static void prepare(struct run *run, size_t i, double *ret_share)
 /* ---- moderation ---- */
 
 /* The df that most of the metrics have: the prior is fitted on these. */
-static double usual_df(const struct run *run)
+static double usual_df(const struct pass *run)
 {
 	_cleanup_free_ double *df = xcalloc(run->n + 1, sizeof(*df));
 	size_t n = 0, most = 0;
@@ -176,14 +176,14 @@ static double usual_df(const struct run *run)
 	return ret;
 }
 
-static void moderate(struct run *run)
+static void moderate(struct pass *run)
 {
 	_cleanup_free_ double *rel = xcalloc(run->n + 1, sizeof(*rel)), *df0 = xcalloc(run->n + 1, sizeof(*df0));
 	double usual = usual_df(run);
 	struct stat_prior prior;
 
 	for (size_t i = 0; i < run->n; i++) {
-		const struct work *w = &run->w[i];
+		const struct metric_work *w = &run->w[i];
 		bool own = run->m[i].prior_df > 0 && run->m[i].prior_sd > 0;
 
 		rel[i] = w->df == usual && !own ? w->rel : NAN;
@@ -191,7 +191,7 @@ static void moderate(struct run *run)
 	}
 	prior = stat_prior_fit(rel, run->n, usual, df0);
 	for (size_t i = 0; i < run->n; i++) {
-		struct work *w = &run->w[i];
+		struct metric_work *w = &run->w[i];
 
 		if (run->m[i].prior_df > 0 && run->m[i].prior_sd > 0) {
 			w->df0 = run->m[i].prior_df;
@@ -205,9 +205,9 @@ static void moderate(struct run *run)
 
 /* Smyth 2004, equation (1): the weighted mean of prior and own variance. Degrees of freedom are at most those of all
  * metrics together. */
-static void posterior(const struct run *run, size_t i, bool borrow, double *ret_s2, double *ret_df)
+static void posterior(const struct pass *run, size_t i, bool borrow, double *ret_s2, double *ret_df)
 {
-	const struct work *w = &run->w[i];
+	const struct metric_work *w = &run->w[i];
 	double s0sq = w->s0sq * w->level * w->level, df0 = borrow ? w->df0 : 0;
 
 	*ret_s2 = w->s2;
@@ -222,7 +222,7 @@ static void posterior(const struct run *run, size_t i, bool borrow, double *ret_
 
 /* ---- effect and interval ---- */
 
-static double critical(struct run *run, double df)
+static double critical(struct pass *run, double df)
 {
 	if (df != run->crit_df) {
 		run->crit = stat_t_crit(run->confidence, df);
@@ -247,9 +247,9 @@ static void ratio_interval(double ma, double mb, double v, double na, double nb,
 	d->hi = MAX(sign * (mid - half) / a, sign * (mid + half) / a);
 }
 
-static void effect(struct run *run, const struct work *w, size_t b, double s2, double df, struct cmp_delta *d)
+static void effect(struct pass *run, const struct metric_work *w, size_t b, double s2, double df, struct cmp_delta *d)
 {
-	const struct boots *x = &w->r.b[0], *y = &w->r.b[b];
+	const struct boot_means *x = &w->r.b[0], *y = &w->r.b[b];
 	double na = (double)x->n, nb = (double)y->n, crit = critical(run, df), v = crit * crit * s2, half;
 
 	if (d->points) {
@@ -268,10 +268,10 @@ static void effect(struct run *run, const struct work *w, size_t b, double s2, d
 
 /* ---- the tests ---- */
 
-static void test_t(struct run *run, size_t i, size_t b, struct cmp_delta *d)
+static void test_t(struct pass *run, size_t i, size_t b, struct cmp_delta *d)
 {
-	const struct work *w = &run->w[i];
-	const struct boots *x = &w->r.b[0], *y = &w->r.b[b];
+	const struct metric_work *w = &run->w[i];
+	const struct boot_means *x = &w->r.b[0], *y = &w->r.b[b];
 	double s2, df, se, diff = y->mean - x->mean;
 
 	posterior(run, i, true, &s2, &df);
@@ -280,26 +280,26 @@ static void test_t(struct run *run, size_t i, size_t b, struct cmp_delta *d)
 	effect(run, w, b, s2, df, d);
 }
 
-static void test_rank(struct run *run, size_t i, size_t b, struct cmp_delta *d)
+static void test_rank(struct pass *run, size_t i, size_t b, struct cmp_delta *d)
 {
-	const struct work *w = &run->w[i];
-	const struct boots *x = &w->r.b[0], *y = &w->r.b[b];
+	const struct metric_work *w = &run->w[i];
+	const struct boot_means *x = &w->r.b[0], *y = &w->r.b[b];
 
 	d->p = stat_rank_p(x->v, x->n, y->v, y->n);
 	effect(run, w, b, w->s2, w->df, d);
 }
 
-static void test_constant(struct run *run, size_t i, size_t b, struct cmp_delta *d)
+static void test_constant(struct pass *run, size_t i, size_t b, struct cmp_delta *d)
 {
 	effect(run, &run->w[i], b, 0, 1, d);
 	d->lo = d->hi = d->effect;
 	d->p = d->effect == 0;
 }
 
-static void test_presence(struct run *run, size_t i, size_t b, struct cmp_delta *d)
+static void test_presence(struct pass *run, size_t i, size_t b, struct cmp_delta *d)
 {
-	const struct work *w = &run->w[i];
-	const struct boots *x = &w->r.b[0], *y = &w->r.b[b];
+	const struct metric_work *w = &run->w[i];
+	const struct boot_means *x = &w->r.b[0], *y = &w->r.b[b];
 	double mean = (y->n ? y->mean : -x->mean) * w->r.scale;
 
 	d->p = stat_fisher_p(x->n, x->all, y->n, y->all);
@@ -317,9 +317,9 @@ static void wilson(double hits, double n, double z, double *lo, double *hi)
 }
 
 /* Newcombe 1998, method 10: the difference of two rates from their Wilson intervals. In points. */
-static void test_fail(struct run *run, size_t i, size_t b, struct cmp_delta *d)
+static void test_fail(struct pass *run, size_t i, size_t b, struct cmp_delta *d)
 {
-	const struct boots *x = &run->w[i].r.b[0], *y = &run->w[i].r.b[b];
+	const struct boot_means *x = &run->w[i].r.b[0], *y = &run->w[i].r.b[b];
 	double z = critical(run, INFINITY), pa, pb, la, ha, lb, hb;
 
 	d->p = stat_fisher_p(x->hits, x->all, y->hits, y->all);
@@ -332,7 +332,7 @@ static void test_fail(struct run *run, size_t i, size_t b, struct cmp_delta *d)
 	d->hi = 100 * (pb - pa + hypot(hb - pb, pa - la));
 }
 
-static void (*const tests[])(struct run *, size_t, size_t, struct cmp_delta *) = {
+static void (*const tests[])(struct pass *, size_t, size_t, struct cmp_delta *) = {
 	[TEST_T] = test_t, [TEST_RANK] = test_rank, [TEST_CONSTANT] = test_constant,
 	[TEST_PRESENCE] = test_presence, [TEST_FAIL] = test_fail,
 };
@@ -347,7 +347,7 @@ static double lkp_number(const struct cmp_side *base, const struct cmp_side *oth
 	return points ? b - a : 100 * change_relative(a, b);
 }
 
-static void compare_pair(struct run *run, size_t i, size_t b)
+static void compare_pair(struct pass *run, size_t i, size_t b)
 {
 	struct cmp_row *row = &run->res.row[i];
 	struct cmp_delta *d = &row->delta[b];
@@ -361,16 +361,16 @@ static void compare_pair(struct run *run, size_t i, size_t b)
 	tests[test](run, i, b, d);
 	if ((test == TEST_T || test == TEST_RANK) && run->partial[i * run->c->n_builds + b]) {
 		/* two questions, value and presence: Bonferroni */
-		const struct boots *x = &run->w[i].r.b[0], *y = &run->w[i].r.b[b];
+		const struct boot_means *x = &run->w[i].r.b[0], *y = &run->w[i].r.b[b];
 		double p = stat_fisher_p(x->n, x->all, y->n, y->all);
 
 		d->p = MIN(1, 2 * (isnan(d->p) ? p : MIN(p, d->p)));
 	}
 }
 
-static void fill_side(const struct work *w, size_t b, bool fail, bool lkp, struct cmp_side *s)
+static void fill_side(const struct metric_work *w, size_t b, bool fail, bool lkp, struct cmp_side *s)
 {
-	const struct boots *x = &w->r.b[b];
+	const struct boot_means *x = &w->r.b[b];
 
 	*s = (struct cmp_side){.runs = x->runs, .boots = x->all};
 	s->mean = (fail || lkp ? x->run_mean : x->mean) * w->r.scale;
@@ -382,7 +382,7 @@ static void fill_side(const struct work *w, size_t b, bool fail, bool lkp, struc
 
 /* t-tests and exact tests of counts are two families: p-values of few values cannot get small, and would never pass
  * beside thousands of t-tests. */
-static void q_values(struct run *run, size_t b)
+static void q_values(struct pass *run, size_t b)
 {
 	_cleanup_free_ double *p = xcalloc(run->n + 1, sizeof(*p)), *q = xcalloc(run->n + 1, sizeof(*q));
 
@@ -400,7 +400,7 @@ static void q_values(struct run *run, size_t b)
 	}
 }
 
-static enum cmp_verdict judge(const struct run *run, enum test test, const struct cmp_delta *d, double least,
+static enum cmp_verdict judge(const struct pass *run, enum test test, const struct cmp_delta *d, double least,
 			      const struct reduced *r, size_t b)
 {
 	bool called = d->q <= run->fdr, precise;
@@ -433,7 +433,7 @@ static bool lkp_changed(const struct cmp_metric *m, size_t b)
 	return cmp_lkp_changed(m->name, base, m->n[0], other, m->n[b]);
 }
 
-static void verdicts(struct run *run)
+static void verdicts(struct pass *run)
 {
 	size_t N = run->c->n_builds;
 
@@ -471,7 +471,7 @@ static int check(const struct cmp_config *c, const struct cmp_metric *m, size_t 
 
 int cmp_run(const struct cmp_config *c, const struct cmp_metric *m, size_t n, struct cmp_result *ret)
 {
-	struct run run = {.c = c, .m = m, .n = n, .crit_df = NAN, .fdr = c->fdr > 0 ? c->fdr : .05,
+	struct pass run = {.c = c, .m = m, .n = n, .crit_df = NAN, .fdr = c->fdr > 0 ? c->fdr : .05,
 			  .confidence = c->confidence > 0 && c->confidence < 1 ? c->confidence : .95};
 	_cleanup_free_ double *share = NULL;
 	struct slots *slots;

@@ -13,8 +13,8 @@
 
 /* ---- excursions ---- */
 
-double detect_chance(const struct series *s, size_t from, size_t to, const struct run *r, size_t other, double level,
-		     double off)
+double detect_chance(const struct signal *s, size_t from, size_t to, const struct excursion *r, size_t other,
+		     double level, double off)
 {
 	double n = (double)(to - from), out = 1;
 	size_t run = 0;
@@ -31,13 +31,14 @@ double detect_chance(const struct series *s, size_t from, size_t to, const struc
 }
 
 /* An excursion that ended is judged in hindsight, where there are many to choose from. */
-static bool is_news(const struct series *s, size_t from, size_t to, const struct run *r, double level, double spread)
+static bool is_news(const struct signal *s, size_t from, size_t to, const struct excursion *r, double level,
+		    double spread)
 {
 	return detect_chance(s, from, to, r, MAX(1, r->k / 3), level, DETECT_OUT * spread) < MAX_CHANCE;
 }
 
 /* Do the commits of a run agree with one another, but for one of each five? */
-static bool agrees(const struct series *s, const struct run *r, double level, double spread, double *ret_top)
+static bool agrees(const struct signal *s, const struct excursion *r, double level, double spread, double *ret_top)
 {
 	size_t skip = r->k / 5;
 	double most;
@@ -53,7 +54,7 @@ static bool agrees(const struct series *s, const struct run *r, double level, do
 	return false;
 }
 
-static bool is_excursion(const struct series *s, size_t from, size_t to, const struct run *r, double level,
+static bool is_excursion(const struct signal *s, size_t from, size_t to, const struct excursion *r, double level,
 			 double spread)
 {
 	double top, n = (double)(to - from - r->k), z;
@@ -79,21 +80,21 @@ static struct cut *cut_at(struct cut *cut, size_t *n, size_t at)
 	return &cut[i];
 }
 
-static size_t next_run(const struct series *s, size_t i, size_t to, double level, double off, struct run *ret)
+static size_t next_run(const struct signal *s, size_t i, size_t to, double level, double off, struct excursion *ret)
 {
 	while (i < to && !(fabs(s->c[i].y - level) >= off))
 		i++;
-	*ret = (struct run){.at = i, .side = i < to ? copysign(1, s->c[i].y - level) : 1};
+	*ret = (struct excursion){.at = i, .side = i < to ? copysign(1, s->c[i].y - level) : 1};
 	while (i < to && ret->side * (s->c[i].y - level) >= off)
 		i++;
 	ret->k = i - ret->at;
 	return i;
 }
 
-static void in_segment(const struct series *s, size_t from, size_t to, size_t least, struct cut *cut, size_t *n)
+static void in_segment(const struct signal *s, size_t from, size_t to, size_t least, struct cut *cut, size_t *n)
 {
 	double level = detect_level(s->c, from, to, s->work), spread = detect_spread(s, from, to, level, 1);
-	struct run r;
+	struct excursion r;
 
 	for (size_t i = from; i < to;) {
 		i = next_run(s, i, to, level, DETECT_OUT * spread, &r);
@@ -105,7 +106,7 @@ static void in_segment(const struct series *s, size_t from, size_t to, size_t le
 	}
 }
 
-size_t detect_excursions(const struct series *s, size_t min_segment, struct cut *cut, size_t n)
+size_t detect_excursions(const struct signal *s, size_t min_segment, struct cut *cut, size_t n)
 {
 	size_t least = MAX((size_t)3, (min_segment + 1) / 2), from = 0;
 
@@ -119,10 +120,10 @@ size_t detect_excursions(const struct series *s, size_t min_segment, struct cut 
 	return n;
 }
 
-bool detect_is_burst(const struct series *s, const struct cut *cut, size_t n, size_t i)
+bool detect_is_burst(const struct signal *s, const struct cut *cut, size_t n, size_t i)
 {
 	size_t prev = i ? cut[i - 1].at : 0, next = i + 2 < n ? cut[i + 2].at : s->n;
-	struct run r = {cut[i].at, i + 1 < n ? cut[i + 1].at - cut[i].at : s->n,
+	struct excursion r = {cut[i].at, i + 1 < n ? cut[i + 1].at - cut[i].at : s->n,
 			copysign(1, cut[i].after - cut[i].before)};
 	double level, spread;
 
@@ -157,7 +158,7 @@ static double expected(const struct mode *m, double *ret_mean)
 	return ((double)m->n - 1) * pow(1 - 1 / *ret_mean, (double)m->own - 1);
 }
 
-bool detect_is_mode(const struct series *s, const struct cut *cut, size_t n, size_t i)
+bool detect_is_mode(const struct signal *s, const struct cut *cut, size_t n, size_t i)
 {
 	size_t prev = i ? cut[i - 1].at : 0, next = i + 1 < n ? cut[i + 1].at : s->n;
 	struct mode m[2] = {{.level = cut[i].before, .from = prev, .to = cut[i].at},

@@ -47,7 +47,7 @@ double detect_quantile(double *v, size_t n, double p)
 
 /* Spread from differences at a lag, which a step touches only once: the median of their sizes; where more than half are
  * equal (few distinct values) a higher quantile, matched to the normal distribution. */
-static double spread_at_lag(const struct series *s, size_t lag)
+static double spread_at_lag(const struct signal *s, size_t lag)
 {
 	static const double quantile[] = {.5, .75, .9}, normal[] = {.67449, 1.15035, 1.64485};
 	double v = 0;
@@ -62,7 +62,7 @@ static double spread_at_lag(const struct series *s, size_t lag)
 
 /* Do nearly all commits lie in plateaus of three or more equal values? Then what differs between neighbours are
  * steps. */
-static bool is_exact(const struct series *s)
+static bool is_exact(const struct signal *s)
 {
 	size_t in = 0;
 
@@ -76,7 +76,7 @@ static bool is_exact(const struct series *s)
 
 /* Differences at lags 1 and 2 of noise with correlation rho have variances 2 s^2 (1 - rho) and 2 s^2 (1 - rho^2). The
  * penalty grows as the variance of a mean does: (1 + rho) / (1 - rho). */
-static void estimate_noise(struct series *s)
+static void estimate_noise(struct signal *s)
 {
 	double one = spread_at_lag(s, 1), two = spread_at_lag(s, 2), rho = one > 0 ? two * two / (one * one) - 1 : 0;
 
@@ -91,7 +91,7 @@ static void estimate_noise(struct series *s)
 /* ---- commits ---- */
 
 /* Groups equal indexes; y = their median. Returns the variance of one measurement around it, from all repeated ones. */
-static double group(const int64_t *index, const double *value, size_t n, struct series *s)
+static double group(const int64_t *index, const double *value, size_t n, struct signal *s)
 {
 	double ss = 0;
 	size_t df = 0;
@@ -120,7 +120,7 @@ static double group(const int64_t *index, const double *value, size_t n, struct 
 }
 
 /* Weights: variance of a commit = its own luck + that of its measurements over their number. Then y in sigmas. */
-static void scale(struct series *s, double within)
+static void scale(struct signal *s, double within)
 {
 	double own, mean_inverse = 0, total = s->sigma * s->sigma;
 
@@ -167,7 +167,7 @@ static double unit_of(const double *value, size_t n, double *work)
 	return k ? ldexp(1, MAX(-1000, MIN(1000, ilogb(typical)))) : 1;
 }
 
-void detect_prepare(struct series *s, double min_effect, const int64_t *index, const double *value, size_t n)
+void detect_prepare(struct signal *s, double min_effect, const int64_t *index, const double *value, size_t n)
 {
 	double within, least;
 
@@ -186,7 +186,7 @@ void detect_prepare(struct series *s, double min_effect, const int64_t *index, c
 
 /* ---- what the levels leave over ---- */
 
-double detect_spread(const struct series *s, size_t from, size_t to, double level, double least)
+double detect_spread(const struct signal *s, size_t from, size_t to, double level, double least)
 {
 	for (size_t i = from; i < to; i++)
 		s->work[i - from] = fabs(s->c[i].y - level);
@@ -194,7 +194,7 @@ double detect_spread(const struct series *s, size_t from, size_t to, double leve
 }
 
 /* Each commit less its level, outliers moved in; 0 on average in each segment. */
-static void residuals(const struct series *s, size_t from, size_t to, double *r)
+static void residuals(const struct signal *s, size_t from, size_t to, double *r)
 {
 	double level = detect_level(s->c, from, to, s->work), mean = 0,
 	       clip = CAP_SIGMAS * detect_spread(s, from, to, level, 1);
@@ -208,7 +208,7 @@ static void residuals(const struct series *s, size_t from, size_t to, double *r)
 }
 
 /* The lags count up to the first that is within two standard errors of nothing. */
-void detect_correlate(struct series *s, const struct cut *cut, size_t n)
+void detect_correlate(struct signal *s, const struct cut *cut, size_t n)
 {
 	_cleanup_free_ double *r = xcalloc(s->n, sizeof(*r));
 	double ss = 0;
@@ -232,7 +232,7 @@ void detect_correlate(struct series *s, const struct cut *cut, size_t n)
 	}
 }
 
-double detect_inflation(const struct series *s, size_t m)
+double detect_inflation(const struct signal *s, size_t m)
 {
 	double f = 1;
 

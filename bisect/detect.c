@@ -16,7 +16,7 @@
 
 /* ---- points ---- */
 
-static double weight_of(const struct series *s, size_t from, size_t to)
+static double weight_of(const struct signal *s, size_t from, size_t to)
 {
 	double w = 0;
 
@@ -27,7 +27,7 @@ static double weight_of(const struct series *s, size_t from, size_t to)
 
 /* Scale of the commits around both levels. Where a side mixes modes of the noise the median of the distances does not
  * see it, so their mean square counts, too, with each distance at most the jump. */
-static double local_spread(const struct series *s, size_t from, size_t at, size_t to, double before, double after)
+static double local_spread(const struct signal *s, size_t from, size_t at, size_t to, double before, double after)
 {
 	double jump = fabs(after - before), ss = 0;
 
@@ -40,7 +40,7 @@ static double local_spread(const struct series *s, size_t from, size_t at, size_
 	return MAX(MAX(1, sqrt(ss / (double)(to - from))), detect_quantile(s->work, to - from, .5) / .67449);
 }
 
-static void measure(const struct series *s, size_t prev, size_t next, struct cut *cut)
+static void measure(const struct signal *s, size_t prev, size_t next, struct cut *cut)
 {
 	size_t from = cut->at > prev + WINDOW ? cut->at - WINDOW : prev, to = MIN(next, cut->at + WINDOW);
 	double a = detect_level(s->c, from, cut->at, s->work), b = detect_level(s->c, cut->at, to, s->work);
@@ -53,9 +53,9 @@ static void measure(const struct series *s, size_t prev, size_t next, struct cut
 }
 
 /* In units. */
-static double raw(const struct series *s, double y) { return s->centre + y * s->sigma; }
+static double raw(const struct signal *s, double y) { return s->centre + y * s->sigma; }
 
-static bool too_small(const struct series *s, const struct cut *c, double min_effect)
+static bool too_small(const struct signal *s, const struct cut *c, double min_effect)
 {
 	double change = fabs(c->after - c->before), level = fabs(raw(s, c->before));
 
@@ -69,13 +69,13 @@ static size_t boundary(const struct cut *cut, size_t n, size_t i, size_t end, in
 	return i + 1 < n ? cut[i + 1].at : end;
 }
 
-static void measure_all(const struct series *s, struct cut *cut, size_t from, size_t to, size_t n)
+static void measure_all(const struct signal *s, struct cut *cut, size_t from, size_t to, size_t n)
 {
 	for (size_t i = from; i < MIN(to, n); i++)
 		measure(s, boundary(cut, n, i, s->n, -1), boundary(cut, n, i, s->n, 1), &cut[i]);
 }
 
-static bool is_weak(const struct series *s, const struct detect_config *c, const struct cut *cut, size_t n, size_t i)
+static bool is_weak(const struct signal *s, const struct detect_config *c, const struct cut *cut, size_t n, size_t i)
 {
 	size_t before = cut[i].at - boundary(cut, n, i, s->n, -1), after = boundary(cut, n, i, s->n, 1) - cut[i].at;
 
@@ -84,7 +84,7 @@ static bool is_weak(const struct series *s, const struct detect_config *c, const
 }
 
 /* The weakest point goes, its neighbours are measured again, until all that is left is strong enough. */
-static size_t drop_weak(const struct series *s, const struct detect_config *c, struct cut *cut, size_t n)
+static size_t drop_weak(const struct signal *s, const struct detect_config *c, struct cut *cut, size_t n)
 {
 	measure_all(s, cut, 0, n, n);
 	for (;;) {
@@ -102,7 +102,7 @@ static size_t drop_weak(const struct series *s, const struct detect_config *c, s
 }
 
 /* Noise that comes and goes. */
-static size_t drop_modes(const struct series *s, struct cut *cut, size_t n)
+static size_t drop_modes(const struct signal *s, struct cut *cut, size_t n)
 {
 	_cleanup_free_ bool *noise = xcalloc(n + 2, sizeof(*noise));
 	size_t k = 0;
@@ -120,7 +120,7 @@ static size_t drop_modes(const struct series *s, struct cut *cut, size_t n)
 }
 
 /* What goes raises the autocorrelation of what is left over, which may make others too weak. */
-static size_t drop_chance(struct series *s, const struct detect_config *c, struct cut *cut, size_t n)
+static size_t drop_chance(struct signal *s, const struct detect_config *c, struct cut *cut, size_t n)
 {
 	size_t old;
 
@@ -136,7 +136,7 @@ static size_t drop_chance(struct series *s, const struct detect_config *c, struc
 
 /* Commits from..to-1 around a cut; cost[t - from]: how much larger their loss is when the new level begins at t,
  * from < t < to, than when it begins at from. */
-struct place { size_t from, to; double cost[2 * WINDOW]; };
+struct step_place { size_t from, to; double cost[2 * WINDOW]; };
 
 static double loss(const struct commit *c, double level, double spread)
 {
@@ -145,7 +145,7 @@ static double loss(const struct commit *c, double level, double spread)
 	return MIN(c->weight * d * d, c->cap);
 }
 
-static double median(const struct series *s, size_t from, size_t to)
+static double median(const struct signal *s, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++)
 		s->work[i - from] = s->c[i].y;
@@ -153,7 +153,7 @@ static double median(const struct series *s, size_t from, size_t to)
 }
 
 /* Levels and spread from the window alone, whatever the noise of the whole series is. */
-static void find_costs(const struct series *s, const struct cut *cut, struct place *p)
+static void find_costs(const struct signal *s, const struct cut *cut, struct step_place *p)
 {
 	double a = median(s, p->from, cut->at), b = median(s, cut->at, p->to), sum = 0;
 	double spread = MAX(detect_spread(s, p->from, cut->at, a, .5), detect_spread(s, cut->at, p->to, b, .5));
@@ -166,7 +166,7 @@ static void find_costs(const struct series *s, const struct cut *cut, struct pla
 
 /* Posterior of the first commit at the new level, every one of the window as likely before: exp(-cost / 2), for noise
  * that is correlated a flatter one. The range grows from the cut to the likelier side until it holds SURE. */
-static void find_range(const struct series *s, const struct place *p, struct cut *cut)
+static void find_range(const struct signal *s, const struct step_place *p, struct cut *cut)
 {
 	double f = 2 * detect_inflation(s, WINDOW), least = INFINITY, all = 0, sum, w[2 * WINDOW] = {0};
 
@@ -190,10 +190,10 @@ static void find_range(const struct series *s, const struct place *p, struct cut
 }
 
 /* By the commits near it alone: what is added to the series far from it does not move it. */
-static void locate(const struct series *s, const struct detect_config *c, struct cut *cut, size_t n, size_t i)
+static void locate(const struct signal *s, const struct detect_config *c, struct cut *cut, size_t n, size_t i)
 {
 	size_t prev = boundary(cut, n, i, s->n, -1), next = boundary(cut, n, i, s->n, 1), best = cut[i].at;
-	struct place p = {.from = best > prev + WINDOW ? best - WINDOW : prev, .to = MIN(next, best + WINDOW)};
+	struct step_place p = {.from = best > prev + WINDOW ? best - WINDOW : prev, .to = MIN(next, best + WINDOW)};
 
 	find_costs(s, &cut[i], &p);
 	for (size_t t = MAX(p.from + 1, prev + c->min_segment); t < p.to && t + c->min_segment <= next; t++)
@@ -208,13 +208,13 @@ static void locate(const struct series *s, const struct detect_config *c, struct
 
 /* A level that only the last commits have: too few for the segmentation to pay for, or fewer than a segment needs. Each
  * of them must lie beyond the noise, on the same side, all together far beyond, as it never was before. */
-static bool find_end(const struct series *s, const struct detect_config *c, size_t from, struct cut *ret)
+static bool find_end(const struct signal *s, const struct detect_config *c, size_t from, struct cut *ret)
 {
 	struct cut best = {0};
 
 	for (size_t k = 1; k <= 8 && s->n >= from + k + 5; k++) {
 		struct cut cut = {.at = s->n - k, .end = true};
-		struct run r = {cut.at, k, 1};
+		struct excursion r = {cut.at, k, 1};
 		uint32_t runs = 0;
 
 		measure(s, from, s->n, &cut);
@@ -233,7 +233,7 @@ static bool find_end(const struct series *s, const struct detect_config *c, size
 	return best.at > 0;
 }
 
-static size_t find_cuts(struct series *s, const struct detect_config *c, struct cut *cut)
+static size_t find_cuts(struct signal *s, const struct detect_config *c, struct cut *cut)
 {
 	_cleanup_free_ uint32_t *start = xcalloc(s->n + 1, sizeof(*start));
 	double penalty = (c->penalty > 0 ? c->penalty : PENALTY) * log((double)MAX(s->n, (size_t)20)) * s->inflate;
@@ -255,7 +255,7 @@ static size_t find_cuts(struct series *s, const struct detect_config *c, struct 
 	return k;
 }
 
-static void report(const struct series *s, const struct detect_config *c, const struct cut *cut, size_t n,
+static void report(const struct signal *s, const struct detect_config *c, const struct cut *cut, size_t n,
 		   struct detect_result *ret)
 {
 	*ret = (struct detect_result){xcalloc(n + 1, sizeof(*ret->v)), n, s->unit * s->sigma};
@@ -289,7 +289,7 @@ int detect_run(const struct detect_config *cfg, const int64_t *index, const doub
 	_cleanup_free_ struct commit *commit = NULL;
 	_cleanup_free_ double *work = NULL;
 	_cleanup_free_ struct cut *cut = NULL;
-	struct series s;
+	struct signal s;
 	int r = check(index, n);
 
 	if (r < 0)
@@ -298,7 +298,7 @@ int detect_run(const struct detect_config *cfg, const int64_t *index, const doub
 	commit = xcalloc(n + 1, sizeof(*commit));
 	work = xcalloc(n + 1, sizeof(*work));
 	cut = xcalloc(n + 1, sizeof(*cut));
-	s = (struct series){.c = commit, .work = work, .inflate = 1};
+	s = (struct signal){.c = commit, .work = work, .inflate = 1};
 	detect_prepare(&s, c.min_effect, index, value, n);
 	if (s.n < 3) {
 		*ret = (struct detect_result){xcalloc(1, sizeof(*ret->v)), 0, 0};

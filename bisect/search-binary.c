@@ -18,9 +18,9 @@ static const double good_prior[2] = {0.5, 5}, bad_prior[2] = {2, 0.5}, one_prior
 #define SIGMA_FLOOR 0.1
 #define OWN_PRIOR 0.2           /* of a side branch with a failure rate of its own */
 
-struct tally { double fails, works; };
+struct outcome_tally { double fails, works; };
 
-static void add(struct tally *t, const struct site *x)
+static void add(struct outcome_tally *t, const struct site *x)
 {
 	for (size_t k = 0; k < x->n; k++) {
 		bool failed = x->y[k] > 0;
@@ -30,32 +30,32 @@ static void add(struct tally *t, const struct site *x)
 	}
 }
 
-static double evidence(const struct tally *t, const double prior[2])
+static double evidence(const struct outcome_tally *t, const double prior[2])
 {
 	return lbeta(t->fails + prior[0], t->works + prior[1]) - lbeta(prior[0], prior[1]);
 }
 
-static double rate(const struct tally *t, const double prior[2])
+static double rate(const struct outcome_tally *t, const double prior[2])
 {
 	return (t->fails + prior[0]) / (t->fails + t->works + prior[0] + prior[1]);
 }
 
-static double rate_var(const struct tally *t, const double prior[2])
+static double rate_var(const struct outcome_tally *t, const double prior[2])
 {
 	double p = rate(t, prior);
 
 	return p * (1 - p) / (t->fails + t->works + prior[0] + prior[1] + 1);
 }
 
-static struct tally sum(const struct tally *a, const struct tally *b)
+static struct outcome_tally sum(const struct outcome_tally *a, const struct outcome_tally *b)
 {
-	return (struct tally){a->fails + b->fails, a->works + b->works};
+	return (struct outcome_tally){a->fails + b->fails, a->works + b->works};
 }
 
 /* How much more is told by more of it, given what is known. */
-static double further(const struct tally *known, const struct tally *more, const double prior[2])
+static double further(const struct outcome_tally *known, const struct outcome_tally *more, const double prior[2])
 {
-	const struct tally all = sum(known, more);
+	const struct outcome_tally all = sum(known, more);
 
 	return evidence(&all, prior) - evidence(known, prior);
 }
@@ -63,10 +63,10 @@ static double further(const struct tally *known, const struct tally *more, const
 /* What one past of search-forks.c says, beside what is known of both sides: it shares their rates or has one of its
  * own, as a branch that still has a bug that good is rid of. What shares them is known from then on. Returns the log
  * likelihood. */
-static double take_past(const struct tally part[2], struct tally known[2], const double *const prior[2],
+static double take_past(const struct outcome_tally part[2], struct outcome_tally known[2], const double *const prior[2],
 			double *ret_own)
 {
-	const struct tally all = sum(&part[0], &part[1]);
+	const struct outcome_tally all = sum(&part[0], &part[1]);
 	double shares = log1p(-OWN_PRIOR) + further(&known[0], &part[0], prior[0]) +
 	       further(&known[1], &part[1], prior[1]);
 	double own = log(OWN_PRIOR) + evidence(&all, one_prior), both = log_add(shares, own);
@@ -99,7 +99,7 @@ static struct by_past find_pasts(const struct search *s)
 
 /* Tallies of good and bad sites of each past under a class; pattern NULL: all good. */
 static void tally_sites(const struct search *s, const struct by_past *p, const uint64_t *pattern,
-			struct tally (*ret)[2])
+			struct outcome_tally (*ret)[2])
 {
 	memset(ret, 0, p->n * sizeof(*ret));
 	for (size_t i = 0; i < s->n_sites; i++)
@@ -107,8 +107,8 @@ static void tally_sites(const struct search *s, const struct by_past *p, const u
 }
 
 /* Of all pasts; known: what is left of both sides. own: per past, or NULL. */
-static double all_pasts(const struct by_past *p, struct tally (*part)[2], const double *const prior[2],
-			struct tally known[2], double *own)
+static double all_pasts(const struct by_past *p, struct outcome_tally (*part)[2], const double *const prior[2],
+			struct outcome_tally known[2], double *own)
 {
 	double total = 0, none;
 
@@ -120,11 +120,11 @@ static double all_pasts(const struct by_past *p, struct tally (*part)[2], const 
 	return total;
 }
 
-static void keep_levels(struct search *s, const struct by_past *p, uint32_t k, struct tally (*part)[2],
+static void keep_levels(struct search *s, const struct by_past *p, uint32_t k, struct outcome_tally (*part)[2],
 			const double *own, const struct estimate *e)
 {
 	for (uint32_t f = 1; f < p->n; f++) {
-		const struct tally all = sum(&part[f][0], &part[f][1]);
+		const struct outcome_tally all = sum(&part[f][0], &part[f][1]);
 		double (*level)[2] = &s->forks.level[(f - 1) * s->cl.n + k], alone = rate(&all, one_prior);
 
 		(*level)[0] = own[f] * alone + (1 - own[f]) * e->good;
@@ -148,8 +148,8 @@ void binary_loglik(struct search *s, struct likelihood *ret)
 	const struct classes *cl = &s->cl;
 	const double *const both[2] = {good_prior, bad_prior}, *const one[2] = {one_prior, one_prior};
 	struct by_past p = find_pasts(s);
-	struct tally known[2];
-	_cleanup_free_ struct tally (*part)[2] = xcalloc(p.n, sizeof(*part));
+	struct outcome_tally known[2];
+	_cleanup_free_ struct outcome_tally (*part)[2] = xcalloc(p.n, sizeof(*part));
 	_cleanup_free_ double *own = xcalloc(p.n, sizeof(*own));
 
 	tally_sites(s, &p, NULL, part);

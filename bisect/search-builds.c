@@ -20,7 +20,7 @@
 static const double shares[] = {0.03, 0.1, 0.3, 0.6}, share_prior[] = {0.4, 0.35, 0.2, 0.05};
 #define N_SHARES ARRAY_SIZE(shares)
 
-enum known { UNKNOWN, BUILDS, BROKEN };
+enum proven { UNKNOWN, BUILDS, BROKEN };
 struct near { uint32_t far; uint8_t is; };      /* the nearest known commit on one side, and how many steps away */
 
 /* The chains that may be: their probabilities and powers of r. */
@@ -33,14 +33,14 @@ static void octaves_release(struct octaves *o)
 }
 
 /* P(to, d commits after from) */
-static double chain_step(const struct octaves *o, size_t k, size_t v, enum known from, enum known to, uint32_t far)
+static double chain_step(const struct octaves *o, size_t k, size_t v, enum proven from, enum proven to, uint32_t far)
 {
 	double keep = o->power[k][far], end = to == BROKEN ? shares[v] : 1 - shares[v];
 
 	return end + (from == to ? keep - end * keep : -end * keep);
 }
 
-static enum known state(const struct search *s, uint32_t x)
+static enum proven state(const struct search *s, uint32_t x)
 {
 	return s->skipped[x] ? BROKEN : s->built[x] || x == 0 ? BUILDS : UNKNOWN;
 }
@@ -53,7 +53,7 @@ static void nearer(struct near *n, struct near by)
 
 static struct near from_here(const struct search *s, const struct near *n, uint32_t x)
 {
-	enum known is = state(s, x);
+	enum proven is = state(s, x);
 
 	return is != UNKNOWN ? (struct near){1, is} : (struct near){n[x].far + 1, n[x].is};
 }

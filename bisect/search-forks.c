@@ -21,16 +21,16 @@
 
 /* ---- pasts ---- */
 
-struct past { uint32_t id, n, fork[]; };
+struct fork_past { uint32_t id, n, fork[]; };
 
 static int cmp_past(const void *a, const void *b)
 {
-	const struct past *x = a, *y = b;
+	const struct fork_past *x = a, *y = b;
 
 	return x->n != y->n ? (x->n > y->n) - (x->n < y->n) : memcmp(x->fork, y->fork, x->n * sizeof(x->fork[0]));
 }
 
-struct past_table { void *tree; struct past **past; uint32_t n, cap; };
+struct past_table { void *tree; struct fork_past **past; uint32_t n, cap; };
 
 static void past_table_release(struct past_table *t)
 {
@@ -39,9 +39,9 @@ static void past_table_release(struct past_table *t)
 }
 
 /* The id of that past; takes p. */
-static uint32_t past_id(struct past_table *t, struct past *p)
+static uint32_t past_id(struct past_table *t, struct fork_past *p)
 {
-	struct past **at = tsearch(p, &t->tree, cmp_past);
+	struct fork_past **at = tsearch(p, &t->tree, cmp_past);
 
 	if (!at)
 		abort();
@@ -57,7 +57,7 @@ static uint32_t past_id(struct past_table *t, struct past *p)
 
 static uint32_t past_one(struct past_table *t, uint32_t fork)
 {
-	struct past *p = xcalloc(1, sizeof(*p) + sizeof(p->fork[0]));
+	struct fork_past *p = xcalloc(1, sizeof(*p) + sizeof(p->fork[0]));
 
 	p->n = 1;
 	p->fork[0] = fork;
@@ -67,8 +67,8 @@ static uint32_t past_one(struct past_table *t, uint32_t fork)
 /* What a merge at node has of both. */
 static uint32_t past_union(struct past_table *t, uint32_t one, uint32_t two, uint32_t node)
 {
-	const struct past *a = t->past[one], *b = t->past[two];
-	struct past *p;
+	const struct fork_past *a = t->past[one], *b = t->past[two];
+	struct fork_past *p;
 	uint32_t i = 0, k = 0;
 
 	if (one == 0 || two == 0 || one == two)

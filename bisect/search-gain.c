@@ -16,10 +16,10 @@
 #define NODES 13
 #define NEGLIGIBLE 0.01         /* share of the doubt: classes below are left out */
 
-struct part { double p, mean, sd; };    /* one way for the value to come about */
+struct mixture_part { double p, mean, sd; };    /* one way for the value to come about */
 
 /* Of a mixture: the mean relative entropy of its parts to the whole. */
-static double mixture_information(const struct part *part, size_t n)
+static double mixture_information(const struct mixture_part *part, size_t n)
 {
 	double bits = 0, all = 0;
 
@@ -45,9 +45,9 @@ static double mixture_information(const struct part *part, size_t n)
 	return MAX(bits, 0.0);
 }
 
-static struct part level_part(double p, double level, double var, double sigma)
+static struct mixture_part level_part(double p, double level, double var, double sigma)
 {
-	return (struct part){p, level, sqrt(sigma * sigma + var)};
+	return (struct mixture_part){p, level, sqrt(sigma * sigma + var)};
 }
 
 /* Share of every class that makes x bad. */
@@ -64,7 +64,7 @@ static double *bad_share(struct search *s, uint32_t x)
 
 double boot_information(struct search *s, uint32_t x)
 {
-	_cleanup_free_ struct part *part = xcalloc(2 * (size_t)s->cl.n + 1, sizeof(*part));
+	_cleanup_free_ struct mixture_part *part = xcalloc(2 * (size_t)s->cl.n + 1, sizeof(*part));
 	_cleanup_free_ double *share = bad_share(s, x);
 	double least = s->none;
 	size_t n = 0;

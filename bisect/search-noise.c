@@ -185,11 +185,11 @@ static void rows_t(const struct grid *g, size_t r, const double *y, size_t n, do
 	}
 }
 
-struct block { double mu[LEVEL_BLOCK], t[LEVEL_BLOCK], few[LEVEL_BLOCK], many[LEVEL_BLOCK]; };
+struct level_block { double mu[LEVEL_BLOCK], t[LEVEL_BLOCK], few[LEVEL_BLOCK], many[LEVEL_BLOCK]; };
 
 /* One value's three densities at eight levels: t_3, and (1 - e) t_31(z) + e Cauchy(z / OUTLIER_SCALE) / OUTLIER_SCALE twice.
  * One division serves both of its parts. */
-static void block_value(struct block *b, double y, double scale)
+static void block_value(struct level_block *b, double y, double scale)
 {
 	const double wide_norm = M_1_PI / OUTLIER_SCALE, wide_z = 1 / (OUTLIER_SCALE * OUTLIER_SCALE);
 	const double few = shapes[1].outliers, many = shapes[2].outliers;
@@ -213,7 +213,7 @@ static void rows_shapes(const struct grid *g, size_t r, const double *y, size_t 
 
 	for (size_t from = 0; from < m; from += LEVEL_BLOCK) {
 		size_t levels = MIN(m - from, (size_t)LEVEL_BLOCK);
-		struct block b;
+		struct level_block b;
 
 		for (size_t j = 0; j < LEVEL_BLOCK; j++) {
 			b.mu[j] = level_at(g, r, from + j);

@@ -206,7 +206,7 @@ static void make_two_culprits(struct trial *t)
 	trial_step(t, t->second, t->c->snr * (0.5 + 1.5 * rng_uniform(&t->rng)));
 }
 
-const struct history histories[] = {
+const struct simulated_history histories[] = {
 	{"line", "one commit after the other, or with --merges merged topic branches", make_line, NULL},
 	{"blocks", "rows of commits that do not build, up to a third of all; right is the smallest set, too",
 	 make_blocks, NULL},

@@ -7,10 +7,10 @@
 
 #define SIMULATE_NOBODY UINT32_MAX
 
-struct history;
+struct simulated_history;
 struct trial {
 	const struct simulate_config *c;
-	const struct history *history;
+	const struct simulated_history *history;
 	struct rng rng;
 	struct dag dag;
 	uint32_t culprit;       /* SIMULATE_NOBODY: the right answer names nobody */
@@ -23,14 +23,14 @@ struct trial {
 	double size, phase;
 };
 
-struct history {
+struct simulated_history {
 	const char *name, *what;        /* what: for --help */
 	/* Fills dag, culprit, second, and level and broken by trial_levels() first. */
 	void (*make)(struct trial *t);
 	/* One boot's value in standard deviations, noise and all; NAN: it failed. NULL: boot_plain(). */
 	double (*boot)(struct trial *t, uint32_t node);
 };
-extern const struct history histories[];
+extern const struct simulated_history histories[];
 extern const size_t n_histories;
 
 /* For a finished dag: allocates level and broken; the culprit's and the second step, commits that do not build

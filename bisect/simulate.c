@@ -262,7 +262,7 @@ static int check_simulation(const struct simulate_config *c)
 	return 0;
 }
 
-static const struct history *history_by_name(const char *name)
+static const struct simulated_history *history_by_name(const char *name)
 {
 	for (size_t i = 0; i < n_histories; i++)
 		if (streq(histories[i].name, name ? name : "line"))
@@ -288,7 +288,7 @@ int simulate_search(const struct simulate_config *c, struct simulate_result *ret
 	struct simulate_result sum = {0};
 	_cleanup_free_ uint32_t *runs = NULL;
 
-	const struct history *history = history_by_name(c->history);
+	const struct simulated_history *history = history_by_name(c->history);
 	int bad = check_simulation(c);
 
 	if (bad < 0)

@@ -7,7 +7,7 @@
 #include "kernels/build.h"
 #include "kernels/touched.h"
 #include "kernels/tree.h"
-#include "kernels/watch.h"
+#include "kernels/traced.h"
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
@@ -300,7 +300,7 @@ static int choose_watched(struct work *w, struct run_parts *x)
 		return r;
 	touched_symbols(&t, &sym, &all);
 	for (size_t i = 0; i < all.n; i++)
-		if (watched_name_ok(all.v[i]))
+		if (traced_name_ok(all.v[i]))
 			strv_add(&x->watch, all.v[i]);
 	return x->watch.n ? 0 : err_set(-ENODATA, "%s; and this kernel has none of the changed functions to watch", why);
 }
@@ -328,16 +328,16 @@ static int keep_watched(struct work *w, struct run_parts *x)
 {
 	_cleanup_free_ char *path = xasprintf("%s/result/reach", x->dir), *map = symbols_path(x->build.image_path);
 	_cleanup_(symbols_release) struct symbols sym = {0};
-	_cleanup_(watched_release) struct watched seen = {0};
+	_cleanup_(traced_release) struct traced seen = {0};
 	double operations = profile_operations(&x->values);
-	int r = watched_read(path, &seen);
+	int r = traced_read(path, &seen);
 
 	if (r >= 0)
 		r = symbols_read(map, &sym);
 	if (r < 0)
 		return r;
-	watched_merge(&seen, &sym);
-	r = watched_store(w->c->store, x->build.id, x->dbjob.id, x->dbm.tbox_group, operations, &seen);
+	traced_merge(&seen, &sym);
+	r = traced_store(w->c->store, x->build.id, x->dbjob.id, x->dbm.tbox_group, operations, &seen);
 	if (r >= 0)
 		say(w, "%.12s: %zu functions watched by %s, %.10g operations", x->build.commit, seen.n, seen.means, operations);
 	return r;

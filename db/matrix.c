@@ -5,9 +5,9 @@
  */
 #include "db/store-internal.h"
 
-struct cell { uint32_t run; int64_t metric; double v; };
-struct cells { struct cell *c; size_t n, cap; };
-struct column { int64_t id; struct metric_info info; };
+struct matrix_cell { uint32_t run; int64_t metric; double v; };
+struct cells { struct matrix_cell *c; size_t n, cap; };
+struct matrix_column { int64_t id; struct metric_info info; };
 
 void matrix_release(struct matrix *m)
 {
@@ -36,7 +36,8 @@ static int read_values(struct store *s, struct matrix *m, struct cells *out)
 			return r;
 		while ((r = stmt_step(s, st)) > 0) {
 			GROW(out->c, out->n, out->cap);
-			out->c[out->n++] = (struct cell){i, sqlite3_column_int64(st, 0), sqlite3_column_double(st, 1)};
+			out->c[out->n++] =
+				(struct matrix_cell){i, sqlite3_column_int64(st, 0), sqlite3_column_double(st, 1)};
 		}
 		stmt_put(s, st);
 	}
@@ -52,7 +53,7 @@ static int by_id(const void *a, const void *b)
 
 static int by_name(const void *a, const void *b)
 {
-	return strcmp(((const struct column *)a)->info.name, ((const struct column *)b)->info.name);
+	return strcmp(((const struct matrix_column *)a)->info.name, ((const struct matrix_column *)b)->info.name);
 }
 
 /* Where x is among the sorted ids, or n. Runs have mostly the same metrics in the same order: the next one is tried first. */
@@ -88,7 +89,8 @@ static int64_t *distinct_ids(const struct cells *c, size_t *ret_n)
 }
 
 /* Names of the sorted ids from one walk along the table; where the next one is far the walk starts anew there. */
-static int walk_columns(struct store *s, sqlite3_stmt *st, const int64_t *id, size_t n, struct column *col, size_t *done)
+static int walk_columns(struct store *s, sqlite3_stmt *st, const int64_t *id, size_t n, struct matrix_column *col,
+			size_t *done)
 {
 	int far = 0, r = 0;
 
@@ -110,7 +112,7 @@ static int walk_columns(struct store *s, sqlite3_stmt *st, const int64_t *id, si
 	return *done < n ? r : 0;
 }
 
-static int read_columns(struct store *s, const int64_t *id, size_t n, struct column *col, size_t *done)
+static int read_columns(struct store *s, const int64_t *id, size_t n, struct matrix_column *col, size_t *done)
 {
 	int r = 0;
 
@@ -128,7 +130,7 @@ static int read_columns(struct store *s, const int64_t *id, size_t n, struct col
 }
 
 /* Where the values of each metric go: the place of id[i] in the order of names. */
-static void fill(struct matrix *m, const struct cells *c, const int64_t *id, const struct column *col)
+static void fill(struct matrix *m, const struct cells *c, const int64_t *id, const struct matrix_column *col)
 {
 	_cleanup_free_ size_t *place = xcalloc(m->n_metrics, sizeof(*place));
 	size_t hint = SIZE_MAX;
@@ -138,7 +140,7 @@ static void fill(struct matrix *m, const struct cells *c, const int64_t *id, con
 	for (size_t i = 0; i < m->n_metrics * m->n_runs; i++)
 		m->v[i] = NAN;
 	for (size_t i = 0; i < c->n; i++) {
-		const struct cell *x = &c->c[i];
+		const struct matrix_cell *x = &c->c[i];
 
 		m->v[place[find_id(id, m->n_metrics, x->metric, &hint)] * m->n_runs + x->run] = x->v;
 	}
@@ -148,7 +150,7 @@ static int build_matrix(struct store *s, const struct cells *c, struct matrix *m
 {
 	size_t n = 0, done = 0;
 	_cleanup_free_ int64_t *id = distinct_ids(c, &n);
-	_cleanup_free_ struct column *col = xcalloc(n, sizeof(*col));
+	_cleanup_free_ struct matrix_column *col = xcalloc(n, sizeof(*col));
 	int r = read_columns(s, id, n, col, &done);
 
 	if (r < 0) {

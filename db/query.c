@@ -15,13 +15,13 @@ enum filter { F_TREE, F_COMMIT, F_JOB, F_MACHINE, F_METRIC, F_VERDICT, F_SINCE, 
 static const char *const filter_name[N_FILTERS] = {"tree",    "commit", "job",	 "machine", "metric",
 						   "verdict", "since",	"until", "state",   "case"};
 
-enum kind { K_TEXT, K_NUMBER };
-struct column { const char *name, *sql; enum kind kind; };
+enum column_kind { K_TEXT, K_NUMBER };
+struct query_column { const char *name, *sql; enum column_kind kind; };
 
-struct question {
+struct query_topic {
 	const char *what;
 	const char *from;
-	struct column col[24];
+	struct query_column col[24];
 	const char *where[N_FILTERS];   /* NULL: this filter makes no sense here */
 	const char *states;             /* right words for --state, blank between */
 	const char *tail;               /* GROUP BY */
@@ -75,7 +75,7 @@ struct question {
 	"count(*) AS runs, avg(v.value) AS x, min(v.value) AS lo, max(v.value) AS hi FROM metric k JOIN " RUN_JOINS    \
 	" JOIN value v ON v.run = r.id AND v.metric = k.id WHERE {where} GROUP BY b.id, j.id, m.tbox_group, k.id, r.boot)"
 
-static const struct question questions[] = {
+static const struct query_topic questions[] = {
 	{.what = "runs", .from = RUN_JOINS,
 	 .col = {{"id", "r.id", K_NUMBER}, {"time", "iso_time(r.started)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
 		 {"kconfig", "b.kconfig"}, {"job", "j.name"}, {"machine", "m.name"}, {"boot", "r.boot"},
@@ -291,7 +291,7 @@ static int parse_when(const char *option, const char *text, usec_t *ret)
 
 /* ---- putting it together ---- */
 
-static const struct question *find_question(const char *what)
+static const struct query_topic *find_question(const char *what)
 {
 	_cleanup_strv_ struct strv right = {0};
 
@@ -307,7 +307,7 @@ static const struct question *find_question(const char *what)
 static bool given(const struct arg *args, int filter) { return args[filter].type != ARG_END; }
 
 /* A filter that makes no sense for this question is a mistake, not something to pass over. */
-static int check_filters(const struct question *q, const struct arg *args)
+static int check_filters(const struct query_topic *q, const struct arg *args)
 {
 	_cleanup_buf_ struct buf right = {0};
 
@@ -324,7 +324,7 @@ static int check_filters(const struct question *q, const struct arg *args)
 	return 0;
 }
 
-static int check_values(struct store *s, const struct question *q, const struct query_filter *f)
+static int check_values(struct store *s, const struct query_topic *q, const struct query_filter *f)
 {
 	int r = 0;
 
@@ -345,7 +345,7 @@ static int check_values(struct store *s, const struct question *q, const struct 
 }
 
 /* The filters as arguments, in the order of enum filter. What is not given stays ARG_END. */
-static int filter_args(const struct question *q, const struct query_filter *f, const char *commit, struct arg *args)
+static int filter_args(const struct query_topic *q, const struct query_filter *f, const char *commit, struct arg *args)
 {
 	const char *verdict = f->verdict ?: (streq(q->what, "series") ? "ok" : NULL);
 	usec_t t = 0;
@@ -372,7 +372,7 @@ static int filter_args(const struct question *q, const struct query_filter *f, c
 	return check_filters(q, args);
 }
 
-static void add_where(const struct question *q, const struct arg *args, struct buf *b)
+static void add_where(const struct query_topic *q, const struct arg *args, struct buf *b)
 {
 	const char *sep = "";
 
@@ -398,7 +398,7 @@ static void add_filled(struct buf *b, const char *text, const char *word, const 
 }
 
 /* SELECT columns FROM ... WHERE ... ORDER BY newest first LIMIT; the reader turns the rows around. */
-static char *question_sql(const struct question *q, const struct arg *args, int64_t limit)
+static char *question_sql(const struct query_topic *q, const struct arg *args, int64_t limit)
 {
 	_cleanup_buf_ struct buf where = {0}, sql = {0};
 	bool inside = strstr(q->from, "{where}");
@@ -417,7 +417,7 @@ static char *question_sql(const struct question *q, const struct arg *args, int6
 	return buf_take(&sql);
 }
 
-static void add_cells(sqlite3_stmt *st, const struct column *col, struct table *t)
+static void add_cells(sqlite3_stmt *st, const struct query_column *col, struct table *t)
 {
 	table_row(t);
 	for (int i = 0; col[i].name; i++) {
@@ -445,7 +445,7 @@ static void reverse_rows(struct table *t)
 		}
 }
 
-static int ask(struct store *s, const struct question *q, const struct arg *args, int64_t limit, struct table *t)
+static int ask(struct store *s, const struct query_topic *q, const struct arg *args, int64_t limit, struct table *t)
 {
 	_cleanup_free_ char *sql = question_sql(q, args, limit);
 	sqlite3_stmt *st;
@@ -468,7 +468,7 @@ static int ask(struct store *s, const struct question *q, const struct arg *args
 
 int store_query(struct store *s, const char *what, const struct query_filter *f, struct table *ret)
 {
-	const struct question *q = find_question(what);
+	const struct query_topic *q = find_question(what);
 	_cleanup_free_ char *commit = NULL;
 	struct arg args[N_FILTERS] = {0};
 	struct table t = {0};

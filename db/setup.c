@@ -30,20 +30,20 @@ char *setup_text(struct strv *l)
 	return b.len ? buf_take(&b) : xstrdup("");
 }
 
-struct item { const char *name, *value; size_t name_len, value_len; };
+struct setup_item { const char *name, *value; size_t name_len, value_len; };
 
-static bool next_item(const char **p, struct item *ret)
+static bool next_item(const char **p, struct setup_item *ret)
 {
 	size_t n = strcspn(*p, "\n"), tab = strcspn(*p, "\t");
 
 	if (!**p || tab >= n)
 		return false;
-	*ret = (struct item){*p, *p + tab + 1, tab, n - tab - 1};
+	*ret = (struct setup_item){*p, *p + tab + 1, tab, n - tab - 1};
 	*p += n + ((*p)[n] == '\n');
 	return true;
 }
 
-static bool find_item(const char *text, const struct item *want, struct item *ret)
+static bool find_item(const char *text, const struct setup_item *want, struct setup_item *ret)
 {
 	while (next_item(&text, ret))
 		if (ret->name_len == want->name_len && !memcmp(ret->name, want->name, want->name_len))
@@ -51,19 +51,19 @@ static bool find_item(const char *text, const struct item *want, struct item *re
 	return false;
 }
 
-static bool is_named(const struct item *i, const char *name)
+static bool is_named(const struct setup_item *i, const char *name)
 {
 	return name && strlen(name) == i->name_len && !memcmp(i->name, name, i->name_len);
 }
 
-static bool is_file(const struct item *i)
+static bool is_file(const struct setup_item *i)
 {
 	return i->name_len > strlen(SETUP_FILE) && !memcmp(i->name, SETUP_FILE, strlen(SETUP_FILE));
 }
 
 static bool has_files(const char *text)
 {
-	struct item i;
+	struct setup_item i;
 
 	while (next_item(&text, &i))
 		if (is_file(&i))
@@ -71,12 +71,12 @@ static bool has_files(const char *text)
 	return false;
 }
 
-typedef void (*differing)(const struct item *a, const struct item *b, void *arg);
+typedef void (*differing)(const struct setup_item *a, const struct setup_item *b, void *arg);
 
 static size_t walk(const char *a, const char *b, const char *skip, differing f, void *arg)
 {
 	bool both_listed = a && b && has_files(a) && has_files(b);
-	struct item x, y;
+	struct setup_item x, y;
 	size_t n = 0;
 
 	while (a && b && next_item(&a, &x)) {
@@ -94,7 +94,7 @@ size_t setup_differs(const char *a, const char *b, const char *skip) { return wa
 
 struct setup_words { struct buf *out, files; size_t n_files; };
 
-static void add_words(const struct item *a, const struct item *b, void *arg)
+static void add_words(const struct setup_item *a, const struct setup_item *b, void *arg)
 {
 	struct setup_words *w = arg;
 	bool file = is_file(a);

@@ -51,7 +51,7 @@ int job_names(const char *extra_dir, struct strv *ret);
 
 int job_render(const struct job *j, struct buf *ret);
 /* The same with reach.sh in it, for a run that is not measured: it watches which of these functions of the kernel run, and
- * leaves the list in $RESULT_DIR/reach (kernels/watch.h reads it). Names must be plain, watched_name_ok(). */
+ * leaves the list in $RESULT_DIR/reach (kernels/traced.h reads it). Names must be plain, traced_name_ok(). */
 int job_render_watching(const struct job *j, const struct strv *functions, struct buf *ret);
 /* All fields of db_job for store_job_put(). */
 int job_to_db(const struct job *j, struct db_job *ret);

@@ -14,10 +14,11 @@
 #define PLAIN 0                 /* slot of a row's only count, which is no CPU's */
 #define NO_SLOT UINT_MAX
 
-struct cell { double last, counted; unsigned sample, samples; bool fell; };     /* sample: the last one that had it */
-struct row { struct cell *cell; size_t n; unsigned sample, samples; bool twice; };
+/* sample: the last one that had it */
+struct sample_cell { double last, counted; unsigned sample, samples; bool fell; };
+struct row { struct sample_cell *cell; size_t n; unsigned sample, samples; bool twice; };
 struct cpu_table {
-	struct series names;    /* of the rows */
+	struct sampled_set names;    /* of the rows */
 	struct row *row;
 	size_t n_rows, cap_rows, cells;
 	unsigned sample;        /* counted from 1 */
@@ -81,7 +82,7 @@ static void read_header(struct cpu_table *t, struct cursor k)
 
 static struct row *row_of(struct cpu_table *t, const char *name)
 {
-	ssize_t i = series_index(&t->names, name);
+	ssize_t i = sampled_index(&t->names, name);
 
 	if (i < 0)
 		return NULL;
@@ -94,7 +95,7 @@ static struct row *row_of(struct cpu_table *t, const char *name)
 
 /* The counters are unsigned int in the kernel (kstat_irqs_cpu(), irq_stat): one near its end that is small now went
  * round. */
-static void add_count(struct cell *c, unsigned sample, double v)
+static void add_count(struct sample_cell *c, unsigned sample, double v)
 {
 	const double round = 0x1p32;
 
@@ -195,7 +196,7 @@ static void store_row(struct parse_ctx *c, const char *prefix, const struct cpu_
 	if (r->samples != t->sample || r->twice || (r->cell[PLAIN].samples && r->cell[PLAIN].samples != t->sample))
 		return;
 	for (size_t s = 0; s < r->n; s++) {
-		const struct cell *x = &r->cell[s];
+		const struct sample_cell *x = &r->cell[s];
 		bool whole = x->samples == t->sample;
 
 		if (x->samples && !whole && s != PLAIN)
@@ -220,7 +221,7 @@ static void cpu_table_release(struct cpu_table *t)
 	for (size_t i = 0; i < t->n_rows; i++)
 		free(t->row[i].cell);
 	free(t->row);
-	series_release(&t->names);
+	sampled_release(&t->names);
 	free(t);
 }
 

@@ -53,7 +53,7 @@ static uint32_t hash_of(const char *s)
 	return h;
 }
 
-static void grow_hash(struct series *l)
+static void grow_hash(struct sampled_set *l)
 {
 	free(l->hash);
 	l->n_hash = l->n_hash ? 4 * l->n_hash : 1024;
@@ -67,10 +67,10 @@ static void grow_hash(struct series *l)
 	}
 }
 
-void series_add(struct series *l, const char *name, double v)
+void sampled_add(struct sampled_set *l, const char *name, double v)
 {
-	ssize_t at = isfinite(v) && fabs(v) <= 1e18 ? series_index(l, name) : -1;
-	struct serie *s;
+	ssize_t at = isfinite(v) && fabs(v) <= 1e18 ? sampled_index(l, name) : -1;
+	struct sampled *s;
 
 	if (at < 0)
 		return;
@@ -84,7 +84,7 @@ void series_add(struct series *l, const char *name, double v)
 	s->n++;
 }
 
-ssize_t series_index(struct series *l, const char *name)
+ssize_t sampled_index(struct sampled_set *l, const char *name)
 {
 	size_t k;
 
@@ -98,22 +98,23 @@ ssize_t series_index(struct series *l, const char *name)
 		if (l->n == MAX_SERIES)
 			return -1;
 		GROW(l->v, l->n, l->cap);
-		l->v[l->n] = (struct serie){.name = xstrdup(name)};
+		l->v[l->n] = (struct sampled){.name = xstrdup(name)};
 		l->hash[k] = (uint32_t)++l->n;
 	}
 	return (ssize_t)l->hash[k] - 1;
 }
 
-void series_release(struct series *l)
+void sampled_release(struct sampled_set *l)
 {
 	for (size_t i = 0; i < l->n; i++)
 		free(l->v[i].name);
 	free(l->v);
 	free(l->hash);
-	*l = (struct series){0};
+	*l = (struct sampled_set){0};
 }
 
-void serie_store(struct parse_ctx *c, const char *prefix, const struct serie *s, size_t n, bool counter, const char *unit)
+void sampled_store(struct parse_ctx *c, const char *prefix, const struct sampled *s, size_t n, bool counter,
+		   const char *unit)
 {
 	_cleanup_free_ char *name = xasprintf("%s.%s", prefix, s->name);
 

@@ -17,16 +17,17 @@ struct proc_samples { const char *text; size_t len, pos; };
 bool next_sample(struct proc_samples *it, struct proc_sample *ret);
 
 /* A number of each sample, by name. Looking up is by hash: there may be thousands. */
-struct serie { char *name; double first, last, sum, max; size_t n; bool fell; };
-struct series { struct serie *v; size_t n, cap; uint32_t *hash; size_t n_hash; };
-void series_add(struct series *l, const char *name, double v);
+struct sampled { char *name; double first, last, sum, max; size_t n; bool fell; };
+struct sampled_set { struct sampled *v; size_t n, cap; uint32_t *hash; size_t n_hash; };
+void sampled_add(struct sampled_set *l, const char *name, double v);
 /* The place of a name, new or known, in v; -1 where there are too many. */
-ssize_t series_index(struct series *l, const char *name);
-void series_release(struct series *l);
-#define _cleanup_series_ _cleanup_(series_release)
-/* Adds NAME as PREFIX.NAME: last - first, left out where it ever fell; or the mean. n: samples there were: a serie that
+ssize_t sampled_index(struct sampled_set *l, const char *name);
+void sampled_release(struct sampled_set *l);
+#define _cleanup_sampled_ _cleanup_(sampled_release)
+/* Adds NAME as PREFIX.NAME: last - first, left out where it ever fell; or the mean. n: samples there were: what
  * was not in all of them is left out. */
-void serie_store(struct parse_ctx *c, const char *prefix, const struct serie *s, size_t n, bool counter, const char *unit);
+void sampled_store(struct parse_ctx *c, const char *prefix, const struct sampled *s, size_t n, bool counter,
+		   const char *unit);
 /* "NAME gave no samples", with its last line. */
 int no_samples(struct parse_ctx *c, const char *monitor, const char *text, size_t len);
 /* /proc/interrupts and /proc/softirqs: a line of CPUs, then a name, a count for each CPU and perhaps a description.

@@ -20,14 +20,14 @@ int box_filter(void);
 
 /* box-limits.c */
 /* How many processes descend from top, and their memory together in bytes. */
-void watch_descendants(pid_t top, size_t *ret_n, uint64_t *ret_rss);
-long watch_all_tasks(void);
-void watch_kill(pid_t bwrap);
+void box_descendants(pid_t top, size_t *ret_n, uint64_t *ret_rss);
+long box_all_tasks(void);
+void box_kill(pid_t bwrap);
 /* Control groups that limit processes and memory, as many of the two as we may make; empty where none. */
-struct watch_groups { struct strv dirs; bool memory, processes; };
-void watch_groups_make(uint64_t memory, struct watch_groups *ret);
+struct box_groups { struct strv dirs; bool memory, processes; };
+void box_groups_make(uint64_t memory, struct box_groups *ret);
 /* The limit that was met, if any. */
-enum box_stop watch_groups_hit(const struct watch_groups *g);
-void watch_groups_drop(struct watch_groups *g);
+enum box_stop box_groups_hit(const struct box_groups *g);
+void box_groups_drop(struct box_groups *g);
 
 #endif

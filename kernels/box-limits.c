@@ -45,7 +45,7 @@ static int by_pid(const void *a, const void *b)
 	return x->pid < y->pid ? -1 : x->pid > y->pid;
 }
 
-void watch_descendants(pid_t top, size_t *ret_n, uint64_t *ret_rss)
+void box_descendants(pid_t top, size_t *ret_n, uint64_t *ret_rss)
 {
 	struct proc_line *v = NULL;
 	size_t n = 0, cap = 0;
@@ -80,7 +80,7 @@ void watch_descendants(pid_t top, size_t *ret_n, uint64_t *ret_rss)
 
 /* Kills the first process of the sandbox: the kernel then ends all others in it before bubblewrap sees it gone, so that
  * nobody writes any more when we come back. */
-void watch_kill(pid_t bwrap)
+void box_kill(pid_t bwrap)
 {
 	DIR *d = opendir("/proc");
 	struct proc_line l;
@@ -93,7 +93,7 @@ void watch_kill(pid_t bwrap)
 }
 
 /* All tasks of the machine: one system call, so that a fork bomb is seen before it has taken the machine. */
-long watch_all_tasks(void)
+long box_all_tasks(void)
 {
 	struct sysinfo s;
 
@@ -201,7 +201,7 @@ static bool limit_memory(const char *dir, bool v2, const char *bytes)
 	return put_line(dir, "memory.max", bytes);
 }
 
-static void keep_or_drop(struct watch_groups *g, const char *dir, bool *what, bool works)
+static void keep_or_drop(struct box_groups *g, const char *dir, bool *what, bool works)
 {
 	if (works && !strv_has(&g->dirs, dir))
 		strv_add(&g->dirs, dir);
@@ -210,12 +210,12 @@ static void keep_or_drop(struct watch_groups *g, const char *dir, bool *what, bo
 	*what |= works;
 }
 
-void watch_groups_make(uint64_t memory, struct watch_groups *ret)
+void box_groups_make(uint64_t memory, struct box_groups *ret)
 {
 	_cleanup_free_ char *bytes = xasprintf("%" PRIu64, memory), *tasks = xasprintf("%d", BOX_PROCESSES), *v2 = NULL,
 			    *both = NULL;
 
-	*ret = (struct watch_groups){0};
+	*ret = (struct box_groups){0};
 	v2 = delegated_group();
 	both = group_below(v2);
 	if (both) {
@@ -250,7 +250,7 @@ static long counter(const char *dir, const char *file, const char *word)
 	return 0;
 }
 
-enum box_stop watch_groups_hit(const struct watch_groups *g)
+enum box_stop box_groups_hit(const struct box_groups *g)
 {
 	for (size_t i = 0; i < g->dirs.n; i++) {
 		const char *d = g->dirs.v[i];
@@ -263,7 +263,7 @@ enum box_stop watch_groups_hit(const struct watch_groups *g)
 	return BOX_NOT_STOPPED;
 }
 
-void watch_groups_drop(struct watch_groups *g)
+void box_groups_drop(struct box_groups *g)
 {
 	for (size_t k = 0; k < g->dirs.n; k++)
 		for (int i = 0; rmdir(g->dirs.v[k]) < 0 && errno == EBUSY && i < 50; i++)

@@ -233,9 +233,9 @@ static char *placed(const char *text, const char *where)
 
 /* ---- watching ---- */
 
-struct watched {
+struct box_watch {
 	const struct box *b;
-	struct watch_groups groups;
+	struct box_groups groups;
 	uint64_t memory;
 	int64_t disk, inodes, output;
 	usec_t deadline, usage_at;
@@ -310,7 +310,7 @@ static bool space(const struct box *b, int64_t *bytes, int64_t *inodes)
 }
 
 /* The free space tells cheaply that something grows; who it is, and how many files, only a look at the folders does. */
-static enum box_stop over_quota(struct watched *w)
+static enum box_stop over_quota(struct box_watch *w)
 {
 	int64_t left, inodes, bytes, files;
 	usec_t now = mono_usec();
@@ -334,16 +334,16 @@ static enum box_stop over_quota(struct watched *w)
 	return files > w->inodes ? BOX_FILES : BOX_NOT_STOPPED;
 }
 
-static enum box_stop over_limit(struct watched *w, pid_t pid)
+static enum box_stop over_limit(struct box_watch *w, pid_t pid)
 {
 	enum box_stop hit;
 	uint64_t rss;
 	size_t n;
 
-	if ((hit = watch_groups_hit(&w->groups)))
+	if ((hit = box_groups_hit(&w->groups)))
 		return hit;
 	if (!w->groups.memory || !w->groups.processes) {
-		watch_descendants(pid, &n, &rss);
+		box_descendants(pid, &n, &rss);
 		if (n > BOX_PROCESSES)
 			return BOX_TASKS;
 		if (!w->groups.memory && rss > w->memory)
@@ -353,7 +353,7 @@ static enum box_stop over_limit(struct watched *w, pid_t pid)
 }
 
 /* What the pipe holds, into the log or the caller's buffer: no descriptor of ours gets into a box. False at its end. */
-static bool drain(struct watched *w, int fd, struct box_result *ret)
+static bool drain(struct box_watch *w, int fd, struct box_result *ret)
 {
 	char chunk[65536];
 	ssize_t n = -1, k;
@@ -372,13 +372,13 @@ static bool drain(struct watched *w, int fd, struct box_result *ret)
 	return n != 0;
 }
 
-static int wait_for(struct watched *w, pid_t pid, int out, struct box_result *ret)
+static int wait_for(struct box_watch *w, pid_t pid, int out, struct box_result *ret)
 {
 	const struct box *b = w->b;
 	int pidfd = syscall(SYS_pidfd_open, pid, 0), ws = 0, r = 0;
 	struct pollfd p[2] = {{pidfd, POLLIN, 0}, {out, POLLIN, 0}};
 	usec_t look = mono_usec() + LOOK_MS * 1000, killed = 0;
-	long tasks = watch_all_tasks();
+	long tasks = box_all_tasks();
 
 	while (waitpid(pid, &ws, WNOHANG) == 0) {
 		usec_t now;
@@ -390,7 +390,7 @@ static int wait_for(struct watched *w, pid_t pid, int out, struct box_result *re
 		now = mono_usec();
 		if (!drain(w, out, ret))
 			p[1].fd = -1;
-		if ((now >= look || watch_all_tasks() > tasks + BOX_PROCESSES) && !ret->stop && r == 0) {
+		if ((now >= look || box_all_tasks() > tasks + BOX_PROCESSES) && !ret->stop && r == 0) {
 			ret->stop = over_limit(w, pid);
 			look = mono_usec() + LOOK_MS * 1000;
 		}
@@ -401,7 +401,7 @@ static int wait_for(struct watched *w, pid_t pid, int out, struct box_result *re
 		if (!ret->stop && r == 0)
 			continue;
 		if (!killed && w->isolated)
-			watch_kill(pid);
+			box_kill(pid);
 		else if (!killed)
 			kill(-pid, SIGTERM);
 		killed = killed ? killed : now;
@@ -428,11 +428,11 @@ static uint64_t memory_limit(const struct box_limits *l)
 	return all ? MIN(all / 4 * 3, BOX_MEMORY) : BOX_MEMORY;
 }
 
-static void watched_init(struct watched *w, const struct box *b)
+static void box_watch_init(struct box_watch *w, const struct box *b)
 {
 	const struct box_limits *l = &b->limits;
 
-	*w = (struct watched){.b = b, .memory = memory_limit(l), .disk = l->disk ? l->disk : BOX_DISK,
+	*w = (struct box_watch){.b = b, .memory = memory_limit(l), .disk = l->disk ? l->disk : BOX_DISK,
 			      .inodes = l->inodes ? l->inodes : BOX_INODES,
 			      .output = l->output ? l->output : BOX_OUTPUT, .log = -1,
 			      .isolated = mode == BOX_ISOLATED};
@@ -443,10 +443,10 @@ static void watched_init(struct watched *w, const struct box *b)
 		w->free_then = w->free_first;
 		w->inodes_then = w->inodes_first;
 	}
-	watch_groups_make(w->memory, &w->groups);
+	box_groups_make(w->memory, &w->groups);
 }
 
-static int start(struct watched *w, const struct strv *argv, const struct strv *env, int filter, const char *out_path,
+static int start(struct box_watch *w, const struct strv *argv, const struct strv *env, int filter, const char *out_path,
 		 pid_t *ret)
 {
 	const struct box *b = w->b;
@@ -464,7 +464,7 @@ static int start(struct watched *w, const struct strv *argv, const struct strv *
 	return r < 0 ? err_prefix(r, "cannot start %s", b->what ? b->what : "the box") : 0;
 }
 
-static int run_in(struct watched *w, const char *plain, int filter, struct box_result *ret)
+static int run_in(struct box_watch *w, const char *plain, int filter, struct box_result *ret)
 {
 	const struct box *b = w->b;
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
@@ -514,7 +514,7 @@ static int run_in(struct watched *w, const char *plain, int filter, struct box_r
 	if (fd[0] >= 0)
 		close(fd[0]);
 	if (r == 0 && ret->status && !ret->stop)
-		ret->stop = watch_groups_hit(&w->groups);
+		ret->stop = box_groups_hit(&w->groups);
 	return r;
 }
 
@@ -523,10 +523,10 @@ static int run_unchecked(const struct box *b, struct box_result *ret)
 	struct box_result out = {0};
 	_cleanup_free_ char *plain = NULL;
 	_cleanup_close_ int filter = -1;
-	struct watched w;
+	struct box_watch w;
 	int r;
 
-	watched_init(&w, b);
+	box_watch_init(&w, b);
 	if (b->log_path &&
 	    (w.log = open(b->log_path, O_WRONLY | O_CREAT | O_APPEND | O_NOFOLLOW | O_CLOEXEC, 0644)) < 0)
 		r = err_set(-errno, "cannot write '%s': %s", b->log_path, strerror(errno));
@@ -536,7 +536,7 @@ static int run_unchecked(const struct box *b, struct box_result *ret)
 		r = plain_folder(b, &plain);
 	if (r >= 0)
 		r = run_in(&w, plain, filter, &out);
-	watch_groups_drop(&w.groups);
+	box_groups_drop(&w.groups);
 	if (w.log >= 0)
 		close(w.log);
 	buf_release(&w.part);

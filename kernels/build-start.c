@@ -21,9 +21,9 @@
 
 static char *objects_dir(const struct build_request *q) { return xasprintf("%s/objects", q->cache_dir); }
 
-struct candidate { char *name, *tree, *commit; time_t used; };
+struct start_candidate { char *name, *tree, *commit; time_t used; };
 
-static void candidate_release(struct candidate *c)
+static void candidate_release(struct start_candidate *c)
 {
 	free(c->name);
 	free(c->tree);
@@ -37,7 +37,7 @@ static const char *json_text_of(struct json_object *o, const char *key)
 	return json_object_object_get_ex(o, key, &v) && v ? json_object_get_string(v) : NULL;
 }
 
-static bool read_candidate(const char *dir, struct candidate *ret)
+static bool read_candidate(const char *dir, struct start_candidate *ret)
 {
 	_cleanup_free_ char *path = xasprintf("%s/start.json", dir);
 	_cleanup_buf_ struct buf b = {0};
@@ -55,7 +55,7 @@ static bool read_candidate(const char *dir, struct candidate *ret)
 
 static int newest_first(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct start_candidate *x = a, *y = b;
 
 	return x->used > y->used ? -1 : x->used < y->used;
 }
@@ -68,7 +68,7 @@ static int count_one(const char *path _unused_, void *arg)
 }
 
 /* How many files differ, or -1 where it may not be gone on from. */
-static int distance(const struct build_job *j, const struct candidate *c)
+static int distance(const struct build_job *j, const struct start_candidate *c)
 {
 	int n = 0;
 
@@ -78,10 +78,10 @@ static int distance(const struct build_job *j, const struct candidate *c)
 }
 
 /* Those whose configuration, compiler and recipe are ours, and that our tree may use. */
-static size_t candidates(const struct build_job *j, const char *objects, struct candidate **ret)
+static size_t candidates(const struct build_job *j, const char *objects, struct start_candidate **ret)
 {
 	_cleanup_strv_ struct strv names = {0};
-	struct candidate *v;
+	struct start_candidate *v;
 	size_t n = 0;
 
 	if (fs_list(objects, &names) < 0)
@@ -89,7 +89,7 @@ static size_t candidates(const struct build_job *j, const char *objects, struct 
 	v = xcalloc(names.n + 1, sizeof(*v));
 	for (size_t i = 0; i < names.n; i++) {
 		_cleanup_free_ char *dir = xasprintf("%s/%s", objects, names.v[i]);
-		struct candidate c = {0};
+		struct start_candidate c = {0};
 
 		if (*names.v[i] != '.' && build_key_suits(j, names.v[i]) && read_candidate(dir, &c) &&
 		    (build_key_scratch(names.v[i]) || streq(c.tree, j->q->tree))) {
@@ -107,7 +107,7 @@ static size_t candidates(const struct build_job *j, const char *objects, struct 
 void start_find(struct build_job *j)
 {
 	_cleanup_free_ char *objects = objects_dir(j->q);
-	struct candidate *v = NULL;
+	struct start_candidate *v = NULL;
 	size_t n = candidates(j, objects, &v);
 	int best = INT_MAX;
 

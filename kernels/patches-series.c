@@ -126,7 +126,7 @@ void patch_subject_parse(const char *subject, struct patch_subject *ret)
 
 /* ---- a mailbox ---- */
 
-struct item {
+struct mail_item {
 	const struct series_mail *m;
 	struct patch_subject s;
 	ssize_t parent;                 /* what it answers, -1: not here */
@@ -137,9 +137,9 @@ struct group {
 	size_t patches, first;          /* how many; a mail of it */
 	bool version;                   /* of the series that is wanted */
 };
-struct box {
+struct series_box {
 	const char *name;
-	struct item *v;
+	struct mail_item *v;
 	size_t n;
 	bool listed;
 	struct group *g;
@@ -147,8 +147,8 @@ struct box {
 	struct buf note;
 };
 
-static int refuse(const struct box *b, const char *fmt, ...) _printf_(2, 3);
-static int refuse(const struct box *b, const char *fmt, ...)
+static int refuse(const struct series_box *b, const char *fmt, ...) _printf_(2, 3);
+static int refuse(const struct series_box *b, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list ap;
@@ -159,7 +159,7 @@ static int refuse(const struct box *b, const char *fmt, ...)
 	return err_set(-ENOTSUP, "patch series '%s' %s", b->name, text);
 }
 
-static bool is_patch(const struct item *x) { return !x->out && (!x->s.numbered || x->s.number); }
+static bool is_patch(const struct mail_item *x) { return !x->out && (!x->s.numbered || x->s.number); }
 
 static bool same_version(const struct patch_subject *a, const struct patch_subject *b)
 {
@@ -182,14 +182,14 @@ static void add_group(struct buf *out, const struct patch_subject *s)
 	buf_adds(out, "]");
 }
 
-static void add_subject(struct buf *out, const struct item *x)
+static void add_subject(struct buf *out, const struct mail_item *x)
 {
 	_cleanup_free_ char *safe = term_safe(x->m->subject);
 
 	buf_addf(out, "\"%.100s\"", safe);
 }
 
-static void find_parents(struct box *b)
+static void find_parents(struct series_box *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		b->v[i].parent = -1;
@@ -202,7 +202,7 @@ static void find_parents(struct box *b)
 }
 
 /* A copy that another list delivered. */
-static bool is_copy(const struct box *b, size_t i)
+static bool is_copy(const struct series_box *b, size_t i)
 {
 	for (size_t k = 0; *b->v[i].m->id && k < i; k++)
 		if (streq(b->v[k].m->id, b->v[i].m->id))
@@ -216,9 +216,9 @@ static bool newer(const struct patch_subject *a, const struct patch_subject *b)
 }
 
 /* An answer with another subject: below a patch or an answer, and no other patch of a series nor a new version. */
-static bool is_below(const struct box *b, const struct item *x)
+static bool is_below(const struct series_box *b, const struct mail_item *x)
 {
-	const struct item *p = x->parent >= 0 ? &b->v[x->parent] : NULL;
+	const struct mail_item *p = x->parent >= 0 ? &b->v[x->parent] : NULL;
 
 	if (!p)
 		return false;
@@ -229,7 +229,7 @@ static bool is_below(const struct box *b, const struct item *x)
 	return p->s.answer || !p->s.numbered || p->s.number;
 }
 
-static int no_diff(const struct box *b, size_t i)
+static int no_diff(const struct series_box *b, size_t i)
 {
 	const struct series_mail *m = b->v[i].m;
 	_cleanup_free_ char *file = term_safe(m->file), *subject = term_safe(m->subject);
@@ -240,13 +240,13 @@ static int no_diff(const struct box *b, size_t i)
 }
 
 /* Marks what is none of the series; refuses a patch that lost its diff. */
-static int sort_out(struct box *b)
+static int sort_out(struct series_box *b)
 {
 	size_t diffs = 0;
 
 	find_parents(b);
 	for (size_t i = 0; i < b->n; i++) {
-		struct item *x = &b->v[i];
+		struct mail_item *x = &b->v[i];
 		bool cover = x->s.numbered && !x->s.number;
 
 		x->out = x->s.answer || is_copy(b, i) || is_below(b, x);
@@ -263,7 +263,7 @@ static int sort_out(struct box *b)
 	return 0;
 }
 
-static void find_groups(struct box *b)
+static void find_groups(struct series_box *b)
 {
 	for (size_t i = 0; i < b->n; i++) {
 		size_t k = 0;
@@ -284,13 +284,13 @@ static void find_groups(struct box *b)
 			b->g[k--] = b->g[--b->n_groups];
 }
 
-static bool in_group(const struct box *b, size_t i, const struct group *g)
+static bool in_group(const struct series_box *b, size_t i, const struct group *g)
 {
 	return !b->v[i].out && same_group(&b->v[i].s, &g->s);
 }
 
 /* Versions of one series have a subject in common. */
-static bool related(const struct box *b, const struct group *g, const struct group *h)
+static bool related(const struct series_box *b, const struct group *g, const struct group *h)
 {
 	for (size_t i = 0; i < b->n; i++)
 		for (size_t k = 0; in_group(b, i, g) && k < b->n; k++)
@@ -300,7 +300,7 @@ static bool related(const struct box *b, const struct group *g, const struct gro
 }
 
 /* Marks the groups that are versions of one series with g: by a subject in common, or over others. */
-static void find_versions(struct box *b, struct group *g)
+static void find_versions(struct series_box *b, struct group *g)
 {
 	g->version = true;
 	for (size_t k = 0; k < b->n_groups; k++)
@@ -308,7 +308,7 @@ static void find_versions(struct box *b, struct group *g)
 			find_versions(b, &b->g[k]);
 }
 
-static int several(const struct box *b)
+static int several(const struct series_box *b)
 {
 	_cleanup_buf_ struct buf list = {0};
 
@@ -326,7 +326,7 @@ static int several(const struct box *b)
 }
 
 /* The newest version, where all others are older ones of the same series. */
-static int newest(struct box *b, const struct group **ret)
+static int newest(struct series_box *b, const struct group **ret)
 {
 	struct group *best = &b->g[0];
 
@@ -352,7 +352,7 @@ static int newest(struct box *b, const struct group **ret)
 }
 
 /* All numbers once, from 1 to the total. */
-static int check_numbers(const struct box *b, const struct group *g)
+static int check_numbers(const struct series_box *b, const struct group *g)
 {
 	_cleanup_free_ size_t *where = xcalloc(MAX_NUMBER + 1, sizeof(*where));
 	_cleanup_buf_ struct buf missing = {0}, name = {0};
@@ -382,7 +382,7 @@ static int check_numbers(const struct box *b, const struct group *g)
 }
 
 /* Patches without numbers in a list's mailbox are nobody's series; git format-patch -N writes mails without ids. */
-static int check_unnumbered(const struct box *b, const struct group *g)
+static int check_unnumbered(const struct series_box *b, const struct group *g)
 {
 	_cleanup_buf_ struct buf list = {0};
 	size_t n = 0, ids = 0, boxes[2] = {SIZE_MAX, 0};
@@ -404,7 +404,7 @@ static int check_unnumbered(const struct box *b, const struct group *g)
 		      buf_str(&list));
 }
 
-static void take(const struct box *b, const struct group *g_or_null, size_t *order, size_t *ret_n)
+static void take(const struct series_box *b, const struct group *g_or_null, size_t *order, size_t *ret_n)
 {
 	*ret_n = 0;
 	for (size_t i = 0; i < b->n; i++)
@@ -421,7 +421,7 @@ static void take(const struct box *b, const struct group *g_or_null, size_t *ord
 }
 
 /* Files of one patch each, whose order a list tells. */
-static bool one_in_each(const struct box *b)
+static bool one_in_each(const struct series_box *b)
 {
 	size_t last = SIZE_MAX;
 
@@ -435,7 +435,7 @@ static bool one_in_each(const struct box *b)
 	return true;
 }
 
-static int pick(struct box *b, size_t *order, size_t *ret_n)
+static int pick(struct series_box *b, size_t *order, size_t *ret_n)
 {
 	const struct group *g = NULL;
 	size_t patches = 0;
@@ -463,7 +463,7 @@ static int pick(struct box *b, size_t *order, size_t *ret_n)
 int series_pick(const char *name, const struct series_mail *mails, size_t n, bool listed, size_t **ret_order,
 		size_t *ret_n, char **ret_note)
 {
-	struct box b = {.name = name, .v = xcalloc(n + 1, sizeof(*b.v)), .n = n, .listed = listed};
+	struct series_box b = {.name = name, .v = xcalloc(n + 1, sizeof(*b.v)), .n = n, .listed = listed};
 	_cleanup_free_ size_t *order = xcalloc(n + 1, sizeof(*order));
 	size_t taken = 0;
 	int r;

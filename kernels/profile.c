@@ -183,10 +183,10 @@ static void add_fn(struct profile *p, char *name, uint64_t entries, uint64_t ins
 	p->fn[p->n++] = (struct profile_fn){name, entries, insns, 0};
 }
 
-struct place { size_t at; uint64_t next; };
+struct line_place { size_t at; uint64_t next; };
 
 /* All blocks of one symbol follow each other, since both lists are in the order of addresses. */
-static void add_block(struct profile *p, const struct symbols *s, const struct count_block *b, struct place *last)
+static void add_block(struct profile *p, const struct symbols *s, const struct count_block *b, struct line_place *last)
 {
 	/* asked once for each symbol: thousands of names of one address are looked through once */
 	size_t at = b->addr < last->next ? last->at : symbol_below(s, b->addr, &last->next);
@@ -210,7 +210,7 @@ static void add_block(struct profile *p, const struct symbols *s, const struct c
 int profile_make(const struct counts *c, const struct symbols *s, struct profile *ret)
 {
 	struct profile p = {0};
-	struct place last = {SIZE_MAX, 0};
+	struct line_place last = {SIZE_MAX, 0};
 
 	if (!c->starts)
 		return err_set(-ENODATA, "counting never began: the script has no start mark, or its root image no kpb-mark");

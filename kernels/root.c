@@ -12,13 +12,13 @@
 #include <sys/stat.h>
 #include <time.h>
 
-struct item {
+struct image_item {
 	char *path;                     /* in the image, no leading slash */
 	char *from;                     /* host file, or NULL */
 	char *link;                     /* target of a link, or NULL; a folder where both are NULL */
 };
 struct image {
-	struct item *v;
+	struct image_item *v;
 	size_t n, cap;
 };
 
@@ -71,7 +71,7 @@ static void image_add(struct image *m, const char *path, const char *from, const
 		image_add(m, dir, NULL, NULL);
 	}
 	GROW(m->v, m->n, m->cap);
-	m->v[m->n++] = (struct item){xstrdup(path), xstrdup(from), xstrdup(link)};
+	m->v[m->n++] = (struct image_item){xstrdup(path), xstrdup(from), xstrdup(link)};
 }
 
 /* "/lib/x" and "/usr/lib/x" are one place: the image has Debian's merged /usr. */
@@ -223,7 +223,7 @@ static int add_applets(struct image *m)
 
 static int by_path(const void *a, const void *b)
 {
-	return strcmp(((const struct item *)a)->path, ((const struct item *)b)->path);
+	return strcmp(((const struct image_item *)a)->path, ((const struct image_item *)b)->path);
 }
 
 static int collect(const char *const *programs, struct image *m)
@@ -250,7 +250,7 @@ static int collect(const char *const *programs, struct image *m)
 	return r;
 }
 
-static void list_file(const struct item *it, const struct buf *data, struct buf *files)
+static void list_file(const struct image_item *it, const struct buf *data, struct buf *files)
 {
 	char hash[SHA256_HEX];
 
@@ -261,7 +261,7 @@ static void list_file(const struct item *it, const struct buf *data, struct buf 
 static int pack(const struct image *m, struct cpio *c, struct buf *files)
 {
 	for (size_t i = 0; i < m->n; i++) {
-		const struct item *it = &m->v[i];
+		const struct image_item *it = &m->v[i];
 		_cleanup_buf_ struct buf data = {0};
 		int r = 0;
 

@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Did a benchmark execute what a change touches? All changed functions together, as one verdict with its evidence. */
 #include "kernels/touched.h"
-#include "kernels/watch.h"
+#include "kernels/traced.h"
 
 #define NAMED 5                 /* functions named in the evidence */
 
 /* What one function says. With debug information a function that ran, and none of its changed lines, says nothing: those
  * lines may have no code, or lie on a path that was not taken. */
-enum part { P_RAN, P_NOT, P_OPEN, P_ABSENT };
+enum ran_part { P_RAN, P_NOT, P_OPEN, P_ABSENT };
 
-static enum part part_of(const struct reach *r)
+static enum ran_part part_of(const struct reach *r)
 {
 	switch (r->kind) {
 	case REACH_RAN:
@@ -22,9 +22,9 @@ static enum part part_of(const struct reach *r)
 	}
 }
 
-struct sum { size_t n[4]; struct reach *r; };
+struct reach_sum { size_t n[4]; struct reach *r; };
 
-static bool seen(const struct touched *t, const struct sum *s, size_t i, enum part part)
+static bool seen(const struct touched *t, const struct reach_sum *s, size_t i, enum ran_part part)
 {
 	for (size_t k = 0; k < i; k++)
 		if (part_of(&s->r[k]) == part && streq(t->v[k].name, t->v[i].name))
@@ -33,8 +33,8 @@ static bool seen(const struct touched *t, const struct sum *s, size_t i, enum pa
 }
 
 /* "a, b and 3 more", with how often each ran where asked for. */
-static void add_names(const struct touched *t, const struct sum *s, enum part part, bool with_text, double operations,
-		      struct buf *out)
+static void add_names(const struct touched *t, const struct reach_sum *s, enum ran_part part, bool with_text,
+		      double operations, struct buf *out)
 {
 	size_t named = 0, more = 0;
 
@@ -69,7 +69,7 @@ static void add_files(const struct strv *files, const char *what, struct buf *ou
 		buf_adds(out, what);
 }
 
-static void add_open(const struct touched *t, const struct sum *s, double operations, struct buf *out)
+static void add_open(const struct touched *t, const struct reach_sum *s, double operations, struct buf *out)
 {
 	size_t here = t->n - s->n[P_ABSENT];
 
@@ -93,7 +93,7 @@ static void add_open(const struct touched *t, const struct sum *s, double operat
 		buf_adds(out, "; the change is larger, and the rest of it was not looked at");
 }
 
-static void add_yes(const struct touched *t, const struct sum *s, double operations, struct buf *out)
+static void add_yes(const struct touched *t, const struct reach_sum *s, double operations, struct buf *out)
 {
 	size_t here = t->n - s->n[P_ABSENT];
 
@@ -114,7 +114,7 @@ static void add_yes(const struct touched *t, const struct sum *s, double operati
 enum reach_verdict touched_reached(const struct touched *t, const struct symbols *s, const struct profile *p, reach_lookup lookup,
 				   void *arg, double operations, struct buf *evidence)
 {
-	struct sum sum = {.r = xcalloc(t->n + 1, sizeof(*sum.r))};
+	struct reach_sum sum = {.r = xcalloc(t->n + 1, sizeof(*sum.r))};
 	enum reach_verdict v;
 
 	for (size_t i = 0; i < t->n; i++) {
@@ -148,7 +148,7 @@ static void add_symbols(const struct symbols *s, const char *name, struct strv *
 	_cleanup_strv_ struct strv found = {0};
 
 	(void)symbols_of(s, name, &found);
-	for (size_t i = 0; i < found.n && ret->n < WATCHED_MAX; i++)
+	for (size_t i = 0; i < found.n && ret->n < TRACED_MAX; i++)
 		if (!strv_has(ret, found.v[i]))
 			strv_add(ret, found.v[i]);
 }

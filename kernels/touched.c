@@ -37,24 +37,24 @@ void touched_release(struct touched *t)
 /* ---- the diff ---- */
 
 /* The file on either side, and its functions. */
-struct side { git_blob *blob; struct cfuncs f; };
-struct walk {
+struct touched_side { git_blob *blob; struct cfuncs f; };
+struct touched_walk {
 	git_repository *repo;
 	git_odb *odb;
 	size_t work, lines;
 	struct touched out;
 	char *file;             /* current one, NULL: none, or no C */
-	struct side side[2];    /* before, after */
+	struct touched_side side[2];    /* before, after */
 };
 
-static void side_release(struct side *s)
+static void side_release(struct touched_side *s)
 {
 	cfuncs_release(&s->f);
 	git_blob_free(s->blob);
-	*s = (struct side){0};
+	*s = (struct touched_side){0};
 }
 
-static void file_end(struct walk *w)
+static void file_end(struct touched_walk *w)
 {
 	free(w->file);
 	w->file = NULL;
@@ -65,7 +65,7 @@ static void file_end(struct walk *w)
 static bool is_c(const char *path) { return path && (endswith(path, ".c") || endswith(path, ".h")); }
 
 /* 1: too large. */
-static int load_side(struct walk *w, const git_diff_file *f, struct side *ret)
+static int load_side(struct touched_walk *w, const git_diff_file *f, struct touched_side *ret)
 {
 	git_object_t type;
 	size_t size;
@@ -84,7 +84,7 @@ static int load_side(struct walk *w, const git_diff_file *f, struct side *ret)
 }
 
 /* False where it has become too much: the rest is not looked at. */
-static bool work(struct walk *w, size_t steps)
+static bool work(struct touched_walk *w, size_t steps)
 {
 	w->work += steps;
 	w->out.cut = w->out.cut || w->work > WORK_MAX;
@@ -93,7 +93,7 @@ static bool work(struct walk *w, size_t steps)
 
 static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 {
-	struct walk *w = arg;
+	struct touched_walk *w = arg;
 	const char *path = d->new_file.path ? d->new_file.path : d->old_file.path;
 	int r;
 
@@ -122,9 +122,9 @@ static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 }
 
 /* The file's own entry, with its functions as they are after the change, or before it where the file has gone. */
-static const struct side *newest(const struct walk *w) { return &w->side[w->side[1].blob ? 1 : 0]; }
+static const struct touched_side *newest(const struct touched_walk *w) { return &w->side[w->side[1].blob ? 1 : 0]; }
 
-static struct touched_file *this_file(struct walk *w)
+static struct touched_file *this_file(struct touched_walk *w)
 {
 	struct touched *t = &w->out;
 	const struct cfuncs *f = &newest(w)->f;
@@ -143,7 +143,7 @@ static struct touched_file *this_file(struct walk *w)
 	return in;
 }
 
-static const char *text_of(const struct side *s) { return git_blob_rawcontent(s->blob); }
+static const char *text_of(const struct touched_side *s) { return git_blob_rawcontent(s->blob); }
 
 static size_t place_of(const struct touched_file *in, const char *name)
 {
@@ -155,9 +155,9 @@ static size_t place_of(const struct touched_file *in, const char *name)
 }
 
 /* Who calls these, in their file: a caller may have been inlined itself. */
-static void note_callers(struct walk *w, struct touched_file *in, const struct strv *names, int depth)
+static void note_callers(struct touched_walk *w, struct touched_file *in, const struct strv *names, int depth)
 {
-	const struct side *s = newest(w);
+	const struct touched_side *s = newest(w);
 
 	for (size_t i = 0; i < names->n; i++) {
 		size_t at = work(w, in->functions.n) ? place_of(in, names->v[i]) : in->functions.n;
@@ -181,7 +181,7 @@ static struct touched_fn *known(const struct touched *t, const char *file, const
 	return NULL;
 }
 
-static struct touched_fn *add_function(struct walk *w, const struct side *s, const struct cfunc *f)
+static struct touched_fn *add_function(struct touched_walk *w, const struct touched_side *s, const struct cfunc *f)
 {
 	struct touched_fn t = {.is_static = f->is_static, .is_inline = f->is_inline}, *old = known(&w->out, w->file, f->name);
 	struct touched_file *in;
@@ -207,7 +207,7 @@ static void add_changed_line(struct touched_fn *t, uint32_t line)
 	t->line[t->n_lines++] = line;
 }
 
-static const struct cfunc *same_function(const struct side *s, const char *name)
+static const struct cfunc *same_function(const struct touched_side *s, const char *name)
 {
 	for (size_t i = 0; i < s->f.n; i++)
 		if (streq(s->f.v[i].name, name))
@@ -240,7 +240,7 @@ static bool only_says(const char *s, size_t n)
 	return n > 2 && !memcmp(s + n - 2, ");", 2) && *s != '#' && !memchr(s, '=', n) && !memmem(s, n, "(*", 2);
 }
 
-static void changed_outside(struct walk *w, const git_diff_line *line)
+static void changed_outside(struct touched_walk *w, const git_diff_line *line)
 {
 	if (!strv_has(&w->out.outside, w->file))
 		strv_add(&w->out.outside, w->file);
@@ -250,9 +250,9 @@ static void changed_outside(struct walk *w, const git_diff_line *line)
 
 static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unused_, const git_diff_line *line, void *arg)
 {
-	struct walk *w = arg;
+	struct touched_walk *w = arg;
 	bool added = line->origin == GIT_DIFF_LINE_ADDITION;
-	const struct side *s = &w->side[added];
+	const struct touched_side *s = &w->side[added];
 	int number = added ? line->new_lineno : line->old_lineno;
 	const struct cfunc *f, *after;
 
@@ -291,7 +291,7 @@ int touched_between(const char *git_dir, const char *base, const char *head, str
 	_cleanup_(cleanup_gtree) git_tree *a = NULL, *b = NULL;
 	_cleanup_(cleanup_diff) git_diff *diff = NULL;
 	git_diff_options o = GIT_DIFF_OPTIONS_INIT;
-	struct walk w = {0};
+	struct touched_walk w = {0};
 	size_t paths = 0;
 	int r = repo_open(git_dir, &repo), walked;
 

@@ -56,11 +56,11 @@ static enum path_class path_class(const char *path)
 
 bool tree_path_matters(const char *path) { return path_class(path) == P_MATTERS; }
 
-struct verdict { unsigned classes; size_t paths; };
+struct seen_paths { unsigned classes; size_t paths; };
 
 static int judge_path(const char *path, void *arg)
 {
-	struct verdict *v = arg;
+	struct seen_paths *v = arg;
 	enum path_class c = path_class(path);
 
 	v->paths++;
@@ -72,7 +72,7 @@ static int why_skip(git_repository *repo, git_commit *c, bool kernel, char **ret
 {
 	_cleanup_(cleanup_gcommit) git_commit *parent = NULL;
 	_cleanup_(cleanup_gtree) git_tree *a = NULL, *b = NULL;
-	struct verdict v = {0};
+	struct seen_paths v = {0};
 	int r;
 
 	if (git_commit_parentcount(c) != 1 || git_commit_parent(&parent, c, 0) < 0)
@@ -164,7 +164,7 @@ static void oid_map_release(struct oid_map *m)
 }
 
 /* id: of nodes 1 .. n, the fork points first */
-struct walk {
+struct range_walk {
 	git_repository *repo;
 	git_oid *id;
 	size_t n, cap, n_forks;
@@ -175,7 +175,7 @@ struct walk {
 	struct strv ends;
 };
 
-static void walk_release(struct walk *w)
+static void walk_release(struct range_walk *w)
 {
 	dag_release(&w->b.d);
 	oid_map_release(&w->map);
@@ -186,9 +186,9 @@ static void walk_release(struct walk *w)
 
 /* ---- libgit2 ends its walk by dates: where one is wrong, it gives out commits that base has already ---- */
 
-struct spread { struct oid_map seen; git_oid *queue; size_t n, cap; };
+struct flood { struct oid_map seen; git_oid *queue; size_t n, cap; };
 
-static void spread_release(struct spread *s)
+static void spread_release(struct flood *s)
 {
 	oid_map_release(&s->seen);
 	free(s->queue);
@@ -196,7 +196,7 @@ static void spread_release(struct spread *s)
 
 /* With a walked commit base has all walked ones below it, so also one with no walked parent; and no child of its
  * own. */
-static bool hangs_on_base(struct walk *w, const git_oid *base, git_commit *c)
+static bool hangs_on_base(struct range_walk *w, const git_oid *base, git_commit *c)
 {
 	for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
 		const git_oid *p = git_commit_parent_id(c, i);
@@ -207,7 +207,7 @@ static bool hangs_on_base(struct walk *w, const git_oid *base, git_commit *c)
 	return false;
 }
 
-static int may_be_of_base(struct walk *w, const git_oid *base)
+static int may_be_of_base(struct range_walk *w, const git_oid *base)
 {
 	for (size_t i = 0; i < w->n; i++) {
 		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
@@ -221,7 +221,7 @@ static int may_be_of_base(struct walk *w, const git_oid *base)
 	return 0;
 }
 
-static void spread_to(struct spread *s, const git_oid *id)
+static void spread_to(struct flood *s, const git_oid *id)
 {
 	if (s->seen.node[oid_slot(&s->seen, id)])
 		return;
@@ -231,7 +231,7 @@ static void spread_to(struct spread *s, const git_oid *id)
 }
 
 /* What base has, by the graph alone, the nearest first: of NEAR commits, and of all walked ones below those. */
-static void spread_from(struct walk *w, const git_oid *base, struct spread *s)
+static void spread_from(struct range_walk *w, const git_oid *base, struct flood *s)
 {
 	oid_map_room(&s->seen, NEAR + w->n);
 	spread_to(s, base);
@@ -251,9 +251,9 @@ static void spread_from(struct walk *w, const git_oid *base, struct spread *s)
 	}
 }
 
-static int drop_what_base_has(struct walk *w, const git_oid *base)
+static int drop_what_base_has(struct range_walk *w, const git_oid *base)
 {
-	_cleanup_(spread_release) struct spread s = {0};
+	_cleanup_(spread_release) struct flood s = {0};
 	size_t k = 0;
 	int r;
 
@@ -273,7 +273,7 @@ static int drop_what_base_has(struct walk *w, const git_oid *base)
 
 static int too_many(size_t max) { return err_set(-E2BIG, "more than %zu commits lie between the two", max); }
 
-static int collect(struct walk *w, const git_oid *base, const git_oid *head, size_t max)
+static int collect(struct range_walk *w, const git_oid *base, const git_oid *head, size_t max)
 {
 	_cleanup_(cleanup_walk) git_revwalk *walk = NULL;
 	git_oid id;
@@ -297,7 +297,7 @@ static int collect(struct walk *w, const git_oid *base, const git_oid *head, siz
 	return r < 0 ? r : w->n > max ? too_many(max) : 0;
 }
 
-static int collect_shallow(struct walk *w, const char *git_dir, const char *base, const char *head, size_t max)
+static int collect_shallow(struct range_walk *w, const char *git_dir, const char *base, const char *head, size_t max)
 {
 	_cleanup_strv_ struct strv ids = {0};
 	int r = shallow_list(git_dir, base, head, max + 1, &ids);
@@ -316,7 +316,7 @@ static int collect_shallow(struct walk *w, const char *git_dir, const char *base
 
 static int cmp_oid(const void *a, const void *b) { return git_oid_cmp(a, b); }
 
-static int lookup(struct walk *w, const git_oid *id, git_commit **ret)
+static int lookup(struct range_walk *w, const git_oid *id, git_commit **ret)
 {
 	int r = git_commit_lookup(ret, w->repo, id);
 
@@ -330,7 +330,7 @@ static int lookup(struct walk *w, const git_oid *id, git_commit **ret)
 struct forks { git_oid *id; size_t n, cap; };
 static void forks_release(struct forks *f) { free(f->id); }
 
-static int forks_find(struct walk *w, const git_oid *base, struct forks *f)
+static int forks_find(struct range_walk *w, const git_oid *base, struct forks *f)
 {
 	size_t n = 0;
 
@@ -361,7 +361,7 @@ static int forks_find(struct walk *w, const git_oid *base, struct forks *f)
 }
 
 /* Commits of the past by number, the fork points first; which fork points descend from each. */
-struct past {
+struct base_past {
 	struct oid_map map;
 	uint64_t *from;
 	uint32_t n;
@@ -369,7 +369,7 @@ struct past {
 	size_t n_edges, cap;
 };
 
-static void past_release(struct past *p)
+static void past_release(struct base_past *p)
 {
 	oid_map_release(&p->map);
 	free(p->from);
@@ -377,7 +377,7 @@ static void past_release(struct past *p)
 }
 
 /* Its number, from 1; 0: no room. */
-static uint32_t past_number(struct past *p, const git_oid *id)
+static uint32_t past_number(struct base_past *p, const git_oid *id)
 {
 	size_t slot = oid_slot(&p->map, id);
 
@@ -389,7 +389,7 @@ static uint32_t past_number(struct past *p, const git_oid *id)
 }
 
 /* Walks back by date until every fork point has been met. */
-static int past_walk(struct walk *w, const struct forks *f, struct past *p)
+static int past_walk(struct range_walk *w, const struct forks *f, struct base_past *p)
 {
 	_cleanup_(cleanup_walk) git_revwalk *walk = NULL;
 	size_t left = f->n;
@@ -422,7 +422,7 @@ static int past_walk(struct walk *w, const struct forks *f, struct past *p)
 }
 
 /* Dates may lie, so one pass in their order may not be enough. */
-static void past_descend(struct past *p)
+static void past_descend(struct base_past *p)
 {
 	bool more = true;
 
@@ -438,9 +438,9 @@ static void past_descend(struct past *p)
 }
 
 /* from[i + 1]: the fork points that descend from number i, itself among them, as far as the walk went. */
-static int forks_relate(struct walk *w, const struct forks *f, uint64_t *ret_from)
+static int forks_relate(struct range_walk *w, const struct forks *f, uint64_t *ret_from)
 {
-	_cleanup_(past_release) struct past p = {0};
+	_cleanup_(past_release) struct base_past p = {0};
 	size_t size = 1;
 	int r;
 
@@ -465,7 +465,7 @@ static int cmp_age(const void *a, const void *b)
 
 /* The fork points become nodes 1 .., each with those among them that were found to be its ancestors as parents. What is
  * not found (too many, too far, a broken past) is only taken to be unrelated. */
-static int forks_add(struct walk *w, const struct forks *f)
+static int forks_add(struct range_walk *w, const struct forks *f)
 {
 	_cleanup_free_ uint64_t *from = xcalloc(f->n + 1, sizeof(*from));
 	_cleanup_free_ uint32_t *parent = xcalloc(f->n + 1, sizeof(*parent));
@@ -494,7 +494,7 @@ static int forks_add(struct walk *w, const struct forks *f)
 	return r;
 }
 
-static int add_node(struct walk *w, const git_oid *id, char **ret_why)
+static int add_node(struct range_walk *w, const git_oid *id, char **ret_why)
 {
 	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 	_cleanup_free_ uint32_t *parent = NULL;
@@ -522,7 +522,7 @@ static int add_node(struct walk *w, const git_oid *id, char **ret_why)
 
 int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret)
 {
-	_cleanup_(walk_release) struct walk w = {0};
+	_cleanup_(walk_release) struct range_walk w = {0};
 	_cleanup_(cleanup_gcommit) git_commit *cb = NULL, *ch = NULL;
 	_cleanup_(forks_release) struct forks forks = {0};
 	struct tree_range out = {0};

@@ -11,13 +11,13 @@
 #define MAX_ANCHORS 1000
 
 /* Nodes that aliases repeat are shared, so the tree is one in its reading only; the size is that of the reading. */
-struct node {
+struct owned_node {
 	struct ynode n;
 	size_t cap, size, bytes;
 	bool open;              /* its end has not come */
 	char *text;
 };
-struct arena { struct node **v; size_t n, cap; };
+struct arena { struct owned_node **v; size_t n, cap; };
 
 int ynode_err(const struct ynode *n, int r, const char *fmt, ...)
 {
@@ -43,14 +43,14 @@ static void place_container(struct ynode *n)
 	}
 }
 
-struct anchor { char *name; struct node *n; };
+struct anchor { char *name; struct owned_node *n; };
 
 /* Built from the parser's events, so that a limit is met before memory is taken. */
 struct loader {
 	struct yaml *y;
 	struct arena *a;
 	size_t cap_docs, nodes, bytes;
-	struct { struct node *n; struct ynode *key; } open[MAX_DEPTH];
+	struct { struct owned_node *n; struct ynode *key; } open[MAX_DEPTH];
 	size_t depth;
 	struct anchor anchor[MAX_ANCHORS];
 	size_t n_anchors;
@@ -78,9 +78,9 @@ static int charge(struct loader *l, size_t nodes, size_t bytes)
 	return 0;
 }
 
-static int new_node(struct loader *l, enum ykind kind, const yaml_event_t *e, struct node **ret)
+static int new_node(struct loader *l, enum ykind kind, const yaml_event_t *e, struct owned_node **ret)
 {
-	struct node *n;
+	struct owned_node *n;
 
 	if (charge(l, 1, 0) < 0)
 		return -EFBIG;
@@ -93,7 +93,7 @@ static int new_node(struct loader *l, enum ykind kind, const yaml_event_t *e, st
 	return 0;
 }
 
-static int note_anchor(struct loader *l, const yaml_char_t *name, struct node *n)
+static int note_anchor(struct loader *l, const yaml_char_t *name, struct owned_node *n)
 {
 	if (!name)
 		return 0;
@@ -104,7 +104,7 @@ static int note_anchor(struct loader *l, const yaml_char_t *name, struct node *n
 }
 
 /* The latest anchor of that name. */
-static int find_alias(struct loader *l, const yaml_event_t *e, struct node **ret)
+static int find_alias(struct loader *l, const yaml_event_t *e, struct owned_node **ret)
 {
 	const struct ynode here = {.file = l->y->file, .line = (int)e->start_mark.line + 1,
 				   .col = (int)e->start_mark.column + 1};
@@ -124,13 +124,13 @@ static int find_alias(struct loader *l, const yaml_event_t *e, struct node **ret
 	return ynode_err(&here, -EINVAL, "an alias of no anchor");
 }
 
-static int scalar(struct loader *l, const yaml_event_t *e, struct node **ret)
+static int scalar(struct loader *l, const yaml_event_t *e, struct owned_node **ret)
 {
 	const char *s = (const char *)e->data.scalar.value;
 	size_t len = e->data.scalar.length;
 	bool quoted = e->data.scalar.style != YAML_PLAIN_SCALAR_STYLE;
 	bool null = !quoted && (!*s || streq(s, "~") || streq(s, "null"));
-	struct node *n;
+	struct owned_node *n;
 	int r = new_node(l, null ? Y_NULL : Y_SCALAR, e, &n);
 
 	if (r < 0 || (r = charge(l, 0, len)) < 0)
@@ -145,7 +145,7 @@ static int scalar(struct loader *l, const yaml_event_t *e, struct node **ret)
 	return note_anchor(l, e->data.scalar.anchor, n);
 }
 
-static void append(struct node *to, struct ynode *key, struct ynode *val)
+static void append(struct owned_node *to, struct ynode *key, struct ynode *val)
 {
 	size_t old = to->cap;
 
@@ -156,14 +156,14 @@ static void append(struct node *to, struct ynode *key, struct ynode *val)
 		to->n.key[to->n.n] = key;
 	}
 	to->n.val[to->n.n++] = val;
-	to->size += ((struct node *)val)->size + (key ? ((struct node *)key)->size : 0);
-	to->bytes += ((struct node *)val)->bytes + (key ? ((struct node *)key)->bytes : 0);
+	to->size += ((struct owned_node *)val)->size + (key ? ((struct owned_node *)key)->size : 0);
+	to->bytes += ((struct owned_node *)val)->bytes + (key ? ((struct owned_node *)key)->bytes : 0);
 }
 
 /* A whole value: into the container that is open, or a document. alias: it has its place already. */
-static int add_value(struct loader *l, struct node *v, bool alias)
+static int add_value(struct loader *l, struct owned_node *v, bool alias)
 {
-	struct node *to = l->depth ? l->open[l->depth - 1].n : NULL;
+	struct owned_node *to = l->depth ? l->open[l->depth - 1].n : NULL;
 	struct ynode **key = l->depth ? &l->open[l->depth - 1].key : NULL;
 
 	if (!to) {
@@ -188,7 +188,7 @@ static int add_value(struct loader *l, struct node *v, bool alias)
 
 static int begin(struct loader *l, enum ykind kind, const yaml_event_t *e, const yaml_char_t *anchor)
 {
-	struct node *n;
+	struct owned_node *n;
 
 	if (l->depth == MAX_DEPTH)
 		return too_large(l);
@@ -222,12 +222,12 @@ static int refuse_doubles(const struct ynode *n)
 }
 
 /* What a map has not got itself. */
-static int merge_map(struct loader *l, struct node *n, const struct ynode *from)
+static int merge_map(struct loader *l, struct owned_node *n, const struct ynode *from)
 {
 	if (from->kind != Y_MAP)
 		return ynode_err(from, -EINVAL, "<< takes maps");
 	for (size_t i = 0; i < from->n; i++) {
-		struct node *k = (struct node *)from->key[i], *v = (struct node *)from->val[i];
+		struct owned_node *k = (struct owned_node *)from->key[i], *v = (struct owned_node *)from->val[i];
 
 		if (charge(l, k->size + v->size, k->bytes + v->bytes) < 0)
 			return -EFBIG;
@@ -237,7 +237,7 @@ static int merge_map(struct loader *l, struct node *n, const struct ynode *from)
 	return 0;
 }
 
-static int merge_keys(struct loader *l, struct node *n)
+static int merge_keys(struct loader *l, struct owned_node *n)
 {
 	struct ynode *from = NULL;
 	int r = 0;
@@ -262,7 +262,7 @@ static int merge_keys(struct loader *l, struct node *n)
 
 static int end(struct loader *l)
 {
-	struct node *n = l->open[--l->depth].n;
+	struct owned_node *n = l->open[--l->depth].n;
 	int r = 0;
 
 	if (n->n.kind == Y_MAP && (r = refuse_doubles(&n->n)) == 0)
@@ -274,7 +274,7 @@ static int end(struct loader *l)
 
 static int take_event(struct loader *l, const yaml_event_t *e)
 {
-	struct node *n = NULL;
+	struct owned_node *n = NULL;
 	int r;
 
 	switch (e->type) {

@@ -6,9 +6,9 @@
 #define MAX_BLOCK (100u << 10)  /* mail servers and readers do not like more; the database has the rest */
 
 /* Two matrices side by side: the union of their metrics in name order. */
-struct side { struct matrix m; uint32_t *boot; };
+struct block_side { struct matrix m; uint32_t *boot; };
 struct block {
-	struct side side[2];
+	struct block_side side[2];
 	size_t n, cap;
 	struct cmp_metric *metric;
 	const double **value;           /* two per metric, as are boot and runs */
@@ -18,7 +18,7 @@ struct block {
 
 /* boot[]: number of the first run with the same boot, so equal for runs of one boot. Runs that did not end well keep
  * their place but lose their values. */
-static void number_boots(struct side *s)
+static void number_boots(struct block_side *s)
 {
 	s->boot = xcalloc(s->m.n_runs + 1, sizeof(*s->boot));
 	for (size_t i = 0; i < s->m.n_runs; i++) {
@@ -37,7 +37,7 @@ static void add_metric(struct block *b, const char *name, const size_t *at, cons
 	b->metric[b->n] = (struct cmp_metric){.name = name, .value = b->value + 2 * b->n, .boot = b->boot + 2 * b->n,
 					      .n = b->runs + 2 * b->n, .min_effect = streq(name, kpi) ? 0 : -1};
 	for (int k = 0; k < 2; k++) {
-		const struct side *s = &b->side[k];
+		const struct block_side *s = &b->side[k];
 		bool has = at[k] < s->m.n_metrics;
 
 		b->value[2 * b->n + k] = has ? s->m.v + at[k] * s->m.n_runs : NULL;

@@ -120,13 +120,13 @@ static int read_row(struct csv_samples *s)
 	return 0;
 }
 
-static struct series *add_series(struct dataset_build *b, const char *name, size_t n, const uint32_t *boot)
+static struct metric_series *add_series(struct dataset_build *b, const char *name, size_t n, const uint32_t *boot)
 {
-	struct series *x;
+	struct metric_series *x;
 
 	GROW(b->series, b->n_series, b->cap_series);
 	x = &b->series[b->n_series++];
-	*x = (struct series){xstrdup(name), xcalloc(n + 1, sizeof(double)), n, boot};
+	*x = (struct metric_series){xstrdup(name), xcalloc(n + 1, sizeof(double)), n, boot};
 	for (size_t i = 0; i < n; i++)
 		x->v[i] = NAN;
 	return x;
@@ -220,7 +220,7 @@ static void count_verdicts(struct dataset_build *b, const struct matrix *m)
 		b->all_boot[k] = (uint32_t)k;
 	for (size_t v = 0; v < ARRAY_SIZE(bad); v++) {
 		_cleanup_free_ char *name = xasprintf("last_state.%s", bad[v]);
-		struct series *x = NULL;
+		struct metric_series *x = NULL;
 
 		for (size_t k = 0; k < n; k++) {
 			if (!streq(m->verdict[run[k]], bad[v]))
@@ -249,7 +249,7 @@ int dataset_add_matrix(struct dataset *d, const char *name, const char *subject,
 	}
 	name_map_release(&boots);
 	for (size_t i = 0; i < m->n_metrics; i++) {
-		struct series *x = add_series(b, m->metric[i].name, b->n_runs, b->boot);
+		struct metric_series *x = add_series(b, m->metric[i].name, b->n_runs, b->boot);
 
 		for (size_t k = 0; k < b->n_runs; k++)
 			x->v[k] = m->v[i * m->n_runs + run[k]];
@@ -269,12 +269,12 @@ static bool wanted(const char *name, const struct strv *globs)
 }
 
 /* A build that never had the metric: NAN in each of its runs. Failure counts look at all runs. */
-static void fill_gap(const struct dataset *d, size_t b, bool all_runs, const double *nans, struct series *x)
+static void fill_gap(const struct dataset *d, size_t b, bool all_runs, const double *nans, struct metric_series *x)
 {
 	const struct dataset_build *build = &d->build[b];
 
 	all_runs = all_runs && build->all_boot;
-	*x = (struct series){.v = (double *)nans, .n = all_runs ? build->n_all : build->n_runs,
+	*x = (struct metric_series){.v = (double *)nans, .n = all_runs ? build->n_all : build->n_runs,
 			     .boot = all_runs ? build->all_boot : build->boot};
 }
 
@@ -282,7 +282,7 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 {
 	struct name_map names = {0};
 	size_t N = d->n_builds, most = 0, n;
-	struct series *cell;
+	struct metric_series *cell;
 	double *nans;
 
 	for (size_t b = 0; b < N; b++) {
@@ -310,7 +310,7 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 		size_t *runs = (size_t *)(boot + N);
 
 		for (size_t b = 0; b < N; b++) {
-			struct series *x = &cell[i * N + b];
+			struct metric_series *x = &cell[i * N + b];
 
 			if (!x->v)
 				fill_gap(d, b, startswith(names.name[i], "last_state."), nans, x);

@@ -14,14 +14,14 @@
 #include "bisect/compare.h"
 #include "db/store.h"
 
-struct series { char *name; double *v; size_t n; const uint32_t *boot; };       /* NAN: the run lacks it */
+struct metric_series { char *name; double *v; size_t n; const uint32_t *boot; };       /* NAN: the run lacks it */
 struct dataset_build {
 	char *name, *subject;           /* file name or object id; subject may be NULL */
 	size_t n_runs;
 	char **run_name;
 	uint32_t *boot;                 /* per run */
 	uint32_t *all_boot; size_t n_all; /* runs whatever their verdict (database only) */
-	struct series *series; size_t n_series, cap_series;
+	struct metric_series *series; size_t n_series, cap_series;
 };
 struct dataset {
 	struct dataset_build *build; size_t n_builds;

@@ -16,7 +16,7 @@
 #define LINES_MAX 12
 
 struct fact { char *key, *value; size_t runs; };
-struct side { struct fact *v; size_t n, cap, runs; };
+struct host_side { struct fact *v; size_t n, cap, runs; };
 
 /* These are another in each run, or belong to the kernel under test. */
 static bool is_passing(const char *key)
@@ -29,7 +29,7 @@ static bool is_passing(const char *key)
 	return false;
 }
 
-static void side_release(struct side *s)
+static void side_release(struct host_side *s)
 {
 	for (size_t i = 0; i < s->n; i++) {
 		free(s->v[i].key);
@@ -38,7 +38,7 @@ static void side_release(struct side *s)
 	free(s->v);
 }
 
-static void note(struct side *s, const char *key, const char *value)
+static void note(struct host_side *s, const char *key, const char *value)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (streq(s->v[i].key, key) && streq(s->v[i].value, value)) {
@@ -59,7 +59,7 @@ static bool is_key(const char *s)
 	return n && n <= KEY_MAX && !s[n] && *s != ' ';
 }
 
-static void read_run(const char *dir, struct side *s)
+static void read_run(const char *dir, struct host_side *s)
 {
 	_cleanup_free_ char *path = xasprintf("%s/result/host-facts", dir);
 	_cleanup_buf_ struct buf b = {0};
@@ -85,7 +85,7 @@ static void read_run(const char *dir, struct side *s)
 	}
 }
 
-static int load(struct store *s, const struct facts *f, const struct db_build *b, struct side *ret)
+static int load(struct store *s, const struct facts *f, const struct db_build *b, struct host_side *ret)
 {
 	struct db_run *runs = NULL;
 	size_t n = 0;
@@ -98,7 +98,7 @@ static int load(struct store *s, const struct facts *f, const struct db_build *b
 	return r;
 }
 
-static size_t runs_with(const struct side *s, const struct fact *x)
+static size_t runs_with(const struct host_side *s, const struct fact *x)
 {
 	for (size_t i = 0; i < s->n; i++)
 		if (streq(s->v[i].key, x->key) && streq(s->v[i].value, x->value))
@@ -106,7 +106,7 @@ static size_t runs_with(const struct side *s, const struct fact *x)
 	return 0;
 }
 
-static bool differs(const struct side *a, const struct side *b, const char *key)
+static bool differs(const struct host_side *a, const struct host_side *b, const char *key)
 {
 	for (size_t i = 0; i < a->n; i++)
 		if (streq(a->v[i].key, key) && !runs_with(b, &a->v[i]))
@@ -115,7 +115,7 @@ static bool differs(const struct side *a, const struct side *b, const char *key)
 }
 
 /* "performance", or "performance in 2, powersave in 4 of 6 runs" */
-static void add_values(const struct side *s, const char *key, struct buf *out)
+static void add_values(const struct host_side *s, const char *key, struct buf *out)
 {
 	size_t n = 0, kinds = 0;
 
@@ -136,7 +136,7 @@ static void add_values(const struct side *s, const char *key, struct buf *out)
 		buf_adds(out, "not told");
 }
 
-static void add_difference(const struct side *good, const struct side *bad, const char *key, struct strv *ret)
+static void add_difference(const struct host_side *good, const struct host_side *bad, const char *key, struct strv *ret)
 {
 	_cleanup_buf_ struct buf b = {0};
 
@@ -148,7 +148,7 @@ static void add_difference(const struct side *good, const struct side *bad, cons
 	strv_add(ret, buf_str(&b));
 }
 
-static bool said(const struct side *s, size_t i)
+static bool said(const struct host_side *s, size_t i)
 {
 	for (size_t k = 0; k < i; k++)
 		if (streq(s->v[k].key, s->v[i].key))
@@ -156,7 +156,7 @@ static bool said(const struct side *s, size_t i)
 	return false;
 }
 
-static void add_warnings(const struct side side[2], struct strv *ret)
+static void add_warnings(const struct host_side side[2], struct strv *ret)
 {
 	for (int k = 0; k < 2; k++)
 		for (size_t i = 0; i < side[k].n; i++) {
@@ -175,7 +175,7 @@ static void add_warnings(const struct side side[2], struct strv *ret)
 
 int report_host(struct store *s, const struct facts *f, struct strv *ret)
 {
-	struct side side[2] = {0};
+	struct host_side side[2] = {0};
 	struct strv lines = {0};
 	int r = load(s, f, &f->good_build, &side[0]);
 

@@ -128,18 +128,18 @@ static bool regex_lines(struct looker *l, const char *section, const char *patte
 }
 
 struct entry { char key; char *value; };
-struct section { char *title; struct entry *e; size_t n, cap; };
+struct maintainers_section { char *title; struct entry *e; size_t n, cap; };
 
-static void section_clear(struct section *s)
+static void section_clear(struct maintainers_section *s)
 {
 	for (size_t i = 0; i < s->n; i++)
 		free(s->e[i].value);
 	free(s->e);
 	free(s->title);
-	*s = (struct section){0};
+	*s = (struct maintainers_section){0};
 }
 
-static bool section_excludes(struct looker *l, const struct section *s, const char *path)
+static bool section_excludes(struct looker *l, const struct maintainers_section *s, const char *path)
 {
 	for (size_t i = 0; i < s->n && !too_late(l); i++)
 		if (s->e[i].key == 'X' && maintainers_path_match(s->e[i].value, path))
@@ -147,7 +147,7 @@ static bool section_excludes(struct looker *l, const struct section *s, const ch
 	return false;
 }
 
-static int path_depth(struct looker *l, const struct section *s, const char *path, int best)
+static int path_depth(struct looker *l, const struct maintainers_section *s, const char *path, int best)
 {
 	for (size_t i = 0; i < s->n && !too_late(l); i++) {
 		const struct entry *e = &s->e[i];
@@ -161,7 +161,7 @@ static int path_depth(struct looker *l, const struct section *s, const char *pat
 }
 
 /* How closely the section fits any of the paths; -1: not at all. */
-static int section_depth(struct looker *l, const struct section *s)
+static int section_depth(struct looker *l, const struct maintainers_section *s)
 {
 	int best = -1;
 
@@ -174,7 +174,8 @@ static int section_depth(struct looker *l, const struct section *s)
 	return best;
 }
 
-static void add_person(struct maintainers *m, enum maintainer_role role, const struct section *s, int depth, const char *value)
+static void add_person(struct maintainers *m, enum maintainer_role role, const struct maintainers_section *s, int depth,
+		       const char *value)
 {
 	_cleanup_free_ char *name = NULL, *address = NULL;
 
@@ -184,7 +185,7 @@ static void add_person(struct maintainers *m, enum maintainer_role role, const s
 	m->v[m->n++] = (struct maintainer){role, TAKE_PTR(name), TAKE_PTR(address), xstrdup(s->title), depth};
 }
 
-static void section_end(struct looker *l, struct section *s, struct maintainers *m)
+static void section_end(struct looker *l, struct maintainers_section *s, struct maintainers *m)
 {
 	bool rest = s->title && streq(s->title, "THE REST");
 	int depth = s->title && s->n ? section_depth(l, s) : -1;
@@ -256,7 +257,7 @@ static void looker_release(struct looker *l)
 	free(l->left_out);
 }
 
-static void take_line(struct looker *l, struct section *s, char *line, struct maintainers *m)
+static void take_line(struct looker *l, struct maintainers_section *s, char *line, struct maintainers *m)
 {
 	size_t n = strlen(line);
 
@@ -282,7 +283,7 @@ int maintainers_match(const char *text, size_t len, const struct strv *paths, co
 	const char *end = text + len, *start = memmem(text, len, head, strlen(head));
 	_cleanup_(looker_release) struct looker l = {.paths = paths, .changed = changed};
 	struct maintainers m = {0};
-	struct section s = {0};
+	struct maintainers_section s = {0};
 
 	looker_make(&l);
 	if (start)

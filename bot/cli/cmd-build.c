@@ -17,11 +17,11 @@ static void on_signal(int sig _unused_) { stop = 1; }
 #define LINE_EVERY (60 * USEC_PER_SEC)
 
 /* On a terminal one line that changes, else one a minute: the log has it all. */
-struct view { bool on, terminal; usec_t start, last; unsigned lines; char *usual; };
+struct build_view { bool on, terminal; usec_t start, last; unsigned lines; char *usual; };
 
 static void show(void *arg, const char *line)
 {
-	struct view *v = arg;
+	struct build_view *v = arg;
 	_cleanup_free_ char *safe = term_safe(line), *since = progress_time((mono_usec() - v->start) / 1e6);
 
 	v->lines++;
@@ -33,7 +33,7 @@ static void show(void *arg, const char *line)
 }
 
 /* Which commit, and how long such a build took as a rule. */
-static void begin(struct ctx *c, const struct asked *a, const char *commit, struct view *v)
+static void begin(struct ctx *c, const struct asked *a, const char *commit, struct build_view *v)
 {
 	struct build_costs k = {.clean = NAN, .incremental = NAN};
 	_cleanup_free_ char *time = NULL;
@@ -114,7 +114,7 @@ static int build(struct ctx *c, const char *rev, const char *patches, const char
 	_cleanup_(asked_release) struct asked a = {0};
 	_cleanup_(build_result_release) struct build_result b = {0};
 	_cleanup_free_ char *commit = NULL, *log = NULL, *usual = NULL;
-	struct view v = {.on = !quiet, .terminal = isatty(2)};
+	struct build_view v = {.on = !quiet, .terminal = isatty(2)};
 	struct build_request q;
 	int r = ask_tree(c, tree, &a);
 

@@ -13,7 +13,7 @@ extern const struct verb verb_compare;
 
 enum { COLUMNS_MAX = 26 };      /* A to Z */
 
-struct options {
+struct compare_options {
 	bool all, changed, runs, averages, lkp, table, profile;
 	const char *rule, *tree, *kconfig, *job, *machine, *matrix;
 	struct strv metric, patches;
@@ -25,8 +25,8 @@ struct options {
 
 /* The spread that each metric had in earlier builds, as its prior: what the last builds say, counted half (spreads
  * drift) and as at most 30 degrees of freedom. */
-static int add_builds(struct ctx *c, const struct options *o, const struct columns *col, const struct db_measured *place,
-		      struct dataset_history *h)
+static int add_builds(struct ctx *c, const struct compare_options *o, const struct columns *col,
+		      const struct db_measured *place, struct dataset_history *h)
 {
 	_cleanup_free_ int64_t *build = NULL;
 	size_t n = 0;
@@ -49,7 +49,7 @@ static int add_builds(struct ctx *c, const struct options *o, const struct colum
 	return r;
 }
 
-static int add_history(struct ctx *c, const struct options *o, const struct columns *col, struct dataset *d)
+static int add_history(struct ctx *c, const struct compare_options *o, const struct columns *col, struct dataset *d)
 {
 	struct dataset_history h = {0};
 	int r = 0;
@@ -172,7 +172,8 @@ static char *subject_of(struct ctx *c, const struct column *col)
 	return xasprintf("%s, %" PRId64 " %s on %.12s", p->name, p->patches, p->patches == 1 ? "patch" : "patches", p->base);
 }
 
-static int load_columns(struct ctx *c, const struct options *o, const struct columns *col, struct dataset *d, struct view *v)
+static int load_columns(struct ctx *c, const struct compare_options *o, const struct columns *col, struct dataset *d,
+			struct view *v)
 {
 	int r = 0;
 
@@ -201,7 +202,8 @@ static int load_columns(struct ctx *c, const struct options *o, const struct col
 	return r < 0 ? r : view_place(c->store, col->v[0].at, v);
 }
 
-static int load_commits(struct ctx *c, const struct options *o, char **arg, size_t n, struct dataset *d, struct view *v)
+static int load_commits(struct ctx *c, const struct compare_options *o, char **arg, size_t n, struct dataset *d,
+			struct view *v)
 {
 	const struct place_filter f = {o->tree, o->kconfig, o->job, o->machine};
 	_cleanup_strv_ struct strv points = {0};
@@ -218,7 +220,7 @@ static int load_commits(struct ctx *c, const struct options *o, char **arg, size
 
 /* ---- from files ---- */
 
-static int load_files(const struct options *o, char **arg, size_t n, struct dataset *d)
+static int load_files(const struct compare_options *o, char **arg, size_t n, struct dataset *d)
 {
 	int r = 0;
 
@@ -229,7 +231,7 @@ static int load_files(const struct options *o, char **arg, size_t n, struct data
 
 static bool is_file(const char *arg) { return fs_exists(arg) && !fs_is_dir(arg); }
 
-static int load(struct ctx *c, const struct options *o, char **arg, size_t n, struct dataset *d, struct view *v)
+static int load(struct ctx *c, const struct compare_options *o, char **arg, size_t n, struct dataset *d, struct view *v)
 {
 	size_t files = 0;
 
@@ -245,7 +247,7 @@ static int load(struct ctx *c, const struct options *o, char **arg, size_t n, st
 
 /* ---- the verb ---- */
 
-static int check_options(const struct ctx *c, const struct options *o, int argc)
+static int check_options(const struct ctx *c, const struct compare_options *o, int argc)
 {
 	if (o->matrix && (argc < 1 || o->profile))
 		return verb_usage(c, "compare --matrix JOB wants one or more commits, and no --profile");
@@ -273,7 +275,7 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 }
 
 /* The option holds for all metrics, before the configuration; else the class of a metric tells (-1). */
-static void set_min_effects(const struct effect_rules *rules, const struct options *o, struct dataset *d)
+static void set_min_effects(const struct effect_rules *rules, const struct compare_options *o, struct dataset *d)
 {
 	for (size_t i = 0; i < d->n_metrics; i++) {
 		struct cmp_metric *m = &d->metric[i];
@@ -286,7 +288,7 @@ static void set_min_effects(const struct effect_rules *rules, const struct optio
 	}
 }
 
-static int compare_profiles(struct ctx *c, const struct options *o, char **arg)
+static int compare_profiles(struct ctx *c, const struct compare_options *o, char **arg)
 {
 	const struct profile_question q = {o->tree, o->kconfig, o->job, o->machine, o->all, o->rows};
 	int r = profile_compare(c, &q, arg[0], arg[1]);
@@ -323,7 +325,8 @@ static int lkp_text(const struct view *v)
 
 static int run_compare(int argc, char **argv, struct ctx *c)
 {
-	struct options o = {.rule = "moderated", .fdr = .05, .confidence = .95, .min_effect = NAN, .history = 8, .rows = 20};
+	struct compare_options o = {
+		.rule = "moderated", .fdr = .05, .confidence = .95, .min_effect = NAN, .history = 8, .rows = 20};
 	const struct opt opts[] = {
 		OPT_FLAG('a', "all", &o.all, "unchanged metrics, too"),
 		OPT_FLAG(0, "changed", &o.changed, "only changed metrics in JSON and CSV, too"),

@@ -11,7 +11,7 @@
 
 extern const struct verb verb_detect;
 
-struct options {
+struct detect_options {
 	const char *tree, *kconfig, *job, *machine, *metric, *branch;
 	double min_effect, penalty;
 	int64_t min_segment;
@@ -336,7 +336,7 @@ static int asker_load(struct ctx *c, const struct history *h, struct asker *a)
 	return r;
 }
 
-static int detect(struct ctx *c, const struct options *o, const struct history *h, struct detect_result *res,
+static int detect(struct ctx *c, const struct detect_options *o, const struct history *h, struct detect_result *res,
 		  struct notes *notes, char **ret_what)
 {
 	struct detect_config cfg = {isnan(o->min_effect) ? .002 : o->min_effect / 100, o->penalty, (size_t)o->min_segment}, own;
@@ -357,7 +357,7 @@ static int detect(struct ctx *c, const struct options *o, const struct history *
 	return MIN(r, 0);
 }
 
-static int load(struct ctx *c, const struct options *o, const char *file, struct history *h)
+static int load(struct ctx *c, const struct detect_options *o, const char *file, struct history *h)
 {
 	const struct history_query q = {.tree = o->tree, .kconfig = o->kconfig, .job = o->job, .machine = o->machine,
 					.metric = o->metric, .branch = o->branch, .one_setup = o->ask};
@@ -366,7 +366,7 @@ static int load(struct ctx *c, const struct options *o, const char *file, struct
 	return r < 0 || file ? r : history_load(c->store, &c->config, &q, h);
 }
 
-static int check_options(const struct ctx *c, const struct options *o, int argc)
+static int check_options(const struct ctx *c, const struct detect_options *o, int argc)
 {
 	if (argc > 1 || (argc == 1) == (o->metric != NULL))
 		return verb_usage(c, "detect needs either a CSV file with the columns index,value or --metric NAME");
@@ -385,7 +385,7 @@ static int check_options(const struct ctx *c, const struct options *o, int argc)
 
 static int run_detect(int argc, char **argv, struct ctx *c)
 {
-	struct options o = {.min_effect = NAN, .min_segment = 5};
+	struct detect_options o = {.min_effect = NAN, .min_segment = 5};
 	const struct opt opts[] = {
 		OPT_TEXT('m', "metric", "NAME", &o.metric, "metric of the stored series"),
 		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree of the stored series"),

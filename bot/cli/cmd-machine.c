@@ -2,7 +2,7 @@
 #include "bot/cli/ask.h"
 #include "bot/engine/profile.h"
 #include "jobs/job.h"
-#include "kernels/watch.h"
+#include "kernels/traced.h"
 #include "lib/fs.h"
 
 #include <json-c/json.h>
@@ -10,11 +10,11 @@
 extern const struct verb verb_machine;
 
 /* What is known of one machine: the configuration names it, the database holds its state. */
-struct view { const struct machine *m; struct db_machine db; bool in_db; };
+struct machine_view { const struct machine *m; struct db_machine db; bool in_db; };
 
-static void view_get(struct ctx *c, const struct machine *m, struct view *ret)
+static void view_get(struct ctx *c, const struct machine *m, struct machine_view *ret)
 {
-	*ret = (struct view){.m = m};
+	*ret = (struct machine_view){.m = m};
 	ret->in_db = c->store && store_machine_get(c->store, m->name, &ret->db) >= 0;
 }
 
@@ -34,7 +34,7 @@ static int list(struct ctx *c)
 		table_column(&t, columns[i], i == 4);
 	for (size_t i = 0; i < c->config.n_machines; i++) {
 		_cleanup_free_ char *text = text_of(&c->config.machine[i]);
-		struct view v;
+		struct machine_view v;
 
 		view_get(c, &c->config.machine[i], &v);
 		table_row(&t);
@@ -63,7 +63,7 @@ static int show(struct ctx *c, const struct machine *m)
 	const struct machine_ops *ops = machine_driver(m->driver);
 	_cleanup_free_ char *text = text_of(m);
 	struct json_object *o = json_object_new_object();
-	struct view v;
+	struct machine_view v;
 
 	view_get(c, m, &v);
 	put_text(o, "name", m->name);
@@ -154,7 +154,7 @@ static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, s
 	int r;
 
 	for (size_t i = 0; i < b->watch.n; i++)
-		if (!watched_name_ok(b->watch.v[i]))
+		if (!traced_name_ok(b->watch.v[i]))
 			return err_set(-EINVAL, "--watch: '%s' is no name of a function", b->watch.v[i]);
 	if (b->watch.n && !b->job)
 		return err_set(-EINVAL, "--watch goes with --job: a script of one's own has no place for it");
@@ -197,9 +197,9 @@ static int boot_values(const struct boot_options *b, const struct job *job, cons
 static int print_watched(const struct boot_options *b, struct json_object *o, bool as_json)
 {
 	_cleanup_free_ char *path = xasprintf("%s/result/reach", b->out);
-	_cleanup_(watched_release) struct watched w = {0};
+	_cleanup_(traced_release) struct traced w = {0};
 	struct json_object *list = json_object_new_array();
-	int r = watched_read(path, &w);
+	int r = traced_read(path, &w);
 
 	put(o, "watched", list);
 	put_text(o, "watched_by", w.means);

@@ -94,9 +94,9 @@ static int print_runs(struct ctx *c, const struct scope *s, const char *commit)
 /* ---- how it went ---- */
 
 struct ending { char *text; size_t n; };
-struct tally { size_t ok, bad; struct ending *v; size_t n, cap; char *files; };
+struct run_tally { size_t ok, bad; struct ending *v; size_t n, cap; char *files; };
 
-static void tally_release(struct tally *t)
+static void tally_release(struct run_tally *t)
 {
 	for (size_t i = 0; i < t->n; i++)
 		free(t->v[i].text);
@@ -104,7 +104,7 @@ static void tally_release(struct tally *t)
 	free(t->files);
 }
 
-static void tally_add(struct tally *t, const struct db_run *r)
+static void tally_add(struct run_tally *t, const struct db_run *r)
 {
 	_cleanup_free_ char *text = xasprintf("%s%s%s", r->verdict, r->cause ? ": " : "", r->cause ? r->cause : "");
 	size_t i = 0;
@@ -126,7 +126,7 @@ static void tally_add(struct tally *t, const struct db_run *r)
 }
 
 /* The runs since then, whoever asked for them. */
-static int tally_runs(struct ctx *c, const struct scope *s, int64_t build, usec_t since, struct tally *ret)
+static int tally_runs(struct ctx *c, const struct scope *s, int64_t build, usec_t since, struct run_tally *ret)
 {
 	struct db_run *runs = NULL;
 	size_t n = 0;
@@ -139,7 +139,7 @@ static int tally_runs(struct ctx *c, const struct scope *s, int64_t build, usec_
 	return r;
 }
 
-static void say_bad_runs(const char *commit, const struct tally *t)
+static void say_bad_runs(const char *commit, const struct run_tally *t)
 {
 	_cleanup_buf_ struct buf b = {0};
 
@@ -179,7 +179,7 @@ static void say_not_run(struct ctx *c, const struct scope *s, const char *commit
 static int say_ending(struct ctx *c, const struct scope *s, const char *commit, usec_t since, bool stopped, size_t *bad,
 		      size_t *good)
 {
-	_cleanup_(tally_release) struct tally t = {0};
+	_cleanup_(tally_release) struct run_tally t = {0};
 	_cleanup_(db_build_release) struct db_build b = {0};
 	int r = store_build_get(c->store, s->tree.id, commit, s->cmp.kconfig, &b);
 

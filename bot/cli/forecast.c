@@ -86,10 +86,10 @@ static void steps_left(const struct forecast_work *w, struct span *builds, struc
 	boots->hi = MAX(boots->hi, boots->lo);
 }
 
-struct sum { double middle, down, up; };        /* down, up: squares of the deviations to either side */
+struct forecast_sum { double middle, down, up; };        /* down, up: squares of the deviations to either side */
 
 /* n times cost. What one costs is known up to a factor: its middle is the geometric mean. */
-static void add_product(struct sum *s, struct span n, struct span cost)
+static void add_product(struct forecast_sum *s, struct span n, struct span cost)
 {
 	double m = (n.lo + n.hi) / 2, dm = (n.hi - n.lo) / 2, k = sqrt(MAX(cost.lo, cost.hi / 20) * cost.hi);
 
@@ -110,7 +110,7 @@ void forecast_left(const struct forecast_work *w, const struct forecast_costs *c
 {
 	struct span builds = {0}, boots = {0}, all_builds, all_boots, build = c->build, boot = c->boot;
 	const struct span one = {1, 1};
-	struct sum s = {0};
+	struct forecast_sum s = {0};
 	double floor_s;
 
 	steps_left(w, &builds, &boots);

@@ -6,14 +6,14 @@
 
 #include <json-c/json.h>
 
-struct candidate {
+struct job_candidate {
 	const struct db_profile *p;
 	struct reach *reach;            /* of each function */
 	size_t ran, through;            /* functions entered; inlined ones with a caller that was */
 	double most;                    /* entries of the one entered most, per operation */
 };
 
-static int rate(struct store *s, const struct touched *t, const struct db_profile *p, struct candidate *c)
+static int rate(struct store *s, const struct touched *t, const struct db_profile *p, struct job_candidate *c)
 {
 	_cleanup_free_ char *map = p->image_path ? symbols_path(p->image_path) : xstrdup("");
 	_cleanup_(symbols_release) struct symbols sym = {0};
@@ -41,7 +41,7 @@ static int rate(struct store *s, const struct touched *t, const struct db_profil
 
 static int by_reach(const void *a, const void *b)
 {
-	const struct candidate *x = a, *y = b;
+	const struct job_candidate *x = a, *y = b;
 
 	if (x->ran + x->through != y->ran + y->through)
 		return x->ran + x->through > y->ran + y->through ? -1 : 1;
@@ -54,7 +54,7 @@ static int by_reach(const void *a, const void *b)
 
 static const char *kind_of(const struct touched_fn *f) { return f->is_inline ? "inline" : f->is_static ? "static" : "global"; }
 
-static void print_json(const struct touched *t, const struct candidate *c, size_t n)
+static void print_json(const struct touched *t, const struct job_candidate *c, size_t n)
 {
 	struct json_object *o = json_object_new_object(), *fns = json_object_new_array(), *jobs = json_object_new_array();
 
@@ -91,7 +91,7 @@ static void print_json(const struct touched *t, const struct candidate *c, size_
 	json_object_put(o);
 }
 
-static int print_table(struct ctx *c, const struct touched *t, const struct candidate *v, size_t n)
+static int print_table(struct ctx *c, const struct touched *t, const struct job_candidate *v, size_t n)
 {
 	static const char *const columns[] = {"job", "machine", "function", "kind", "file", "reach"};
 	_cleanup_table_ struct table table = {0};
@@ -128,7 +128,7 @@ int job_suggest(struct ctx *c, const char *rev, const char *tree)
 	_cleanup_free_ char *oid = NULL;
 	struct asked a = {0};
 	struct db_profile *p = NULL;
-	struct candidate *v = NULL;
+	struct job_candidate *v = NULL;
 	size_t n = 0, rated = 0;
 	int r = ctx_store(c, false); /* the configured trees are written into it */
 

@@ -126,9 +126,9 @@ static void describe(const struct db_task *t, struct buf *state, struct buf *tex
 
 /* ---- where the question stands ---- */
 
-struct known { struct build_costs build; double boot; bool kernel, exact, nothing_built; struct db_comparison cmp; };
+struct job_cost { struct build_costs build; double boot; bool kernel, exact, nothing_built; struct db_comparison cmp; };
 
-static int look_up(struct progress *p, struct ctx *c, struct known *k)
+static int look_up(struct progress *p, struct ctx *c, struct job_cost *k)
 {
 	struct engine e = {.store = c->store, .cfg = &c->config};
 	struct scope s = {0};
@@ -178,9 +178,9 @@ static void find_phase(const struct progress *p, struct ctx *c, const struct db_
 
 /* ---- the picture ---- */
 
-struct counts { int builds, boots, done_boots, all_boots; double building_s, booting_s; size_t ready; };
+struct task_counts { int builds, boots, done_boots, all_boots; double building_s, booting_s; size_t ready; };
 
-static void count(const struct progress *p, struct counts *n)
+static void count(const struct progress *p, struct task_counts *n)
 {
 	usec_t now = mono_usec();
 
@@ -225,7 +225,7 @@ static const char *what_happened(struct progress *p, const struct forecast_work 
 	return what;
 }
 
-static void add_times(const struct counts *n, const struct known *k, struct buf *b)
+static void add_times(const struct task_counts *n, const struct job_cost *k, struct buf *b)
 {
 	double gone = MAX(n->building_s, n->booting_s), usual = NAN;
 	_cleanup_free_ char *for_s = progress_time(gone), *usually = NULL;
@@ -244,7 +244,8 @@ static void add_times(const struct counts *n, const struct known *k, struct buf 
 }
 
 /* Nothing of ours runs: who does, or what is next. */
-static void say_waiting(const struct db_task *t, size_t n, const struct counts *k, struct buf *state, struct buf *text)
+static void say_waiting(const struct db_task *t, size_t n, const struct task_counts *k, struct buf *state,
+			struct buf *text)
 {
 	_cleanup_buf_ struct buf others = {0}, unused = {0};
 	size_t shown = 0;
@@ -265,8 +266,8 @@ int progress_look(struct progress *p, struct ctx *c, struct progress_view *ret)
 	_cleanup_buf_ struct buf state = {0}, text = {0};
 	struct forecast_work w = {.commits = p->commits, .sure = p->sure, .min_boots = (int)c->config.min_boots,
 				  .proof_boots = (int)c->config.proof_boots};
-	struct known k = {0};
-	struct counts n = {0};
+	struct job_cost k = {0};
+	struct task_counts n = {0};
 	struct forecast f;
 	struct forecast_costs costs;
 	struct db_task *t = NULL;

@@ -33,22 +33,22 @@ int case_note(struct db_case *c, const char *note)
 
 /* ---- what is known of each commit ---- */
 
-struct node {
+struct case_node {
 	struct db_build *build;
 	bool ready;             /* finished in the build cache, but not asked for yet */
 	const char *silent;     /* it builds and says nothing: why; NULL: not so */
 };
-struct field {                  /* the range with all that the database knows of it */
+struct known_range {                  /* the range with all that the database knows of it */
 	struct tree_range range;
 	struct db_build *builds; size_t n_builds;
-	struct node *node;
+	struct case_node *node;
 	struct db_case *earlier; size_t n_earlier;      /* found culprits of the same comparison */
 	bool **below;                                   /* [earlier][node]: has that culprit among its ancestors */
 	double *step;                                   /* [earlier]: its relative effect */
 	struct strv cleared;                            /* named before, and contradicted by a proof */
 };
 
-static void field_release(struct field *f)
+static void field_release(struct known_range *f)
 {
 	for (size_t i = 0; i < f->n_earlier; i++)
 		free(f->below[i]);
@@ -59,7 +59,7 @@ static void field_release(struct field *f)
 	strv_release(&f->cleared);
 	free(f->node);
 	tree_range_release(&f->range);
-	*f = (struct field){0};
+	*f = (struct known_range){0};
 }
 
 static int by_commit(const void *a, const void *b)
@@ -77,7 +77,7 @@ double proof_number(const struct db_case *c, const char *key)
 	return d;
 }
 
-static int64_t node_of(const struct field *f, const char *oid)
+static int64_t node_of(const struct known_range *f, const char *oid)
 {
 	for (uint32_t i = 0; i < f->range.dag.n; i++)
 		if (streq(f->range.oid[i], oid))
@@ -86,7 +86,7 @@ static int64_t node_of(const struct field *f, const char *oid)
 }
 
 /* Culprits found earlier in this comparison: their steps are taken out of the values. */
-static int load_earlier(struct engine *e, const struct db_case *c, struct field *f)
+static int load_earlier(struct engine *e, const struct db_case *c, struct known_range *f)
 {
 	struct db_case *all = NULL;
 	size_t n = 0;
@@ -119,7 +119,7 @@ static int load_earlier(struct engine *e, const struct db_case *c, struct field 
 }
 
 /* Builds of an earlier search, of another tree or branch: they cost a look into the cache. */
-static int load_ready(struct engine *e, const struct scope *s, struct field *f)
+static int load_ready(struct engine *e, const struct scope *s, struct known_range *f)
 {
 	const struct build_request q = {.kind = s->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, .tree = s->tree.name,
 					.git_dir = s->git_dir, .kconfig = s->cmp.kconfig, .command = s->tcfg.build_command,
@@ -132,9 +132,9 @@ static int load_ready(struct engine *e, const struct scope *s, struct field *f)
 	return 0;
 }
 
-static int field_load(struct engine *e, const struct scope *s, const struct db_case *c, struct field *ret)
+static int field_load(struct engine *e, const struct scope *s, const struct db_case *c, struct known_range *ret)
 {
-	struct field f = {0};
+	struct known_range f = {0};
 	int r = tree_range(s->git_dir, s->cmp.base, s->cmp.head, s->tcfg.max_commits, &f.range);
 
 	if (r >= 0)
@@ -162,17 +162,17 @@ static int field_load(struct engine *e, const struct scope *s, const struct db_c
 	return 0;
 }
 
-static bool built_ok(const struct node *n) { return n->build && streq(n->build->state, "ok"); }
+static bool built_ok(const struct case_node *n) { return n->build && streq(n->build->state, "ok"); }
 
 /* Its image equals that of all its parents: it cannot have changed anything. */
-static bool same_image(const struct field *f, uint32_t i)
+static bool same_image(const struct known_range *f, uint32_t i)
 {
 	const struct dag *d = &f->range.dag;
 
 	if (!built_ok(&f->node[i]) || d->first[i] == d->first[i + 1])
 		return false;
 	for (uint32_t p = d->first[i]; p < d->first[i + 1]; p++) {
-		const struct node *parent = &f->node[d->parent[p]];
+		const struct case_node *parent = &f->node[d->parent[p]];
 
 		if (!built_ok(parent) || !streq(parent->build->image_hash, f->node[i].build->image_hash))
 			return false;
@@ -180,8 +180,8 @@ static bool same_image(const struct field *f, uint32_t i)
 	return true;
 }
 
-static int observe(struct engine *e, const struct scope *s, const struct db_case *c, const struct field *f, uint32_t i,
-		   struct search *search)
+static int observe(struct engine *e, const struct scope *s, const struct db_case *c, const struct known_range *f,
+		   uint32_t i, struct search *search)
 {
 	struct boots b = {0};
 	struct engine_runs runs = {0};
@@ -218,12 +218,13 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 static enum search_drop reason_code(const char *why) { return strstr(why, "arch") ? SEARCH_OTHER_ARCH : SEARCH_DOCS; }
 
 /* Tells the search all that the database knows. */
-static int feed(struct engine *e, const struct scope *s, const struct db_case *c, const struct field *f, struct search *search)
+static int feed(struct engine *e, const struct scope *s, const struct db_case *c, const struct known_range *f,
+		struct search *search)
 {
 	int r = 0;
 
 	for (uint32_t i = 0; r >= 0 && i < f->range.dag.n; i++) {
-		const struct node *n = &f->node[i];
+		const struct case_node *n = &f->node[i];
 
 		if (i && i <= f->range.n_forks)
 			r = search_outside(search, i);
@@ -267,7 +268,7 @@ static struct costs costs(struct engine *e, const struct scope *s)
 	return k;
 }
 
-static int search_for(struct engine *e, const struct scope *s, const struct db_case *c, const struct field *f,
+static int search_for(struct engine *e, const struct scope *s, const struct db_case *c, const struct known_range *f,
 		      struct search **ret)
 {
 	struct verdict_config vc;
@@ -291,7 +292,7 @@ static int search_for(struct engine *e, const struct scope *s, const struct db_c
 }
 
 /* Candidates and dropped commits, for the report and "case show". */
-static char *candidates_json(const struct field *f, struct search *search, const struct search_step *step)
+static char *candidates_json(const struct known_range *f, struct search *search, const struct search_step *step)
 {
 	struct json_object *o = json_object_new_object(), *left = json_object_new_array(), *drop = json_object_new_array();
 	char *text;
@@ -329,7 +330,7 @@ static char *candidates_json(const struct field *f, struct search *search, const
 
 /* ---- the search ---- */
 
-static int found_one(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f,
+static int found_one(struct engine *e, const struct scope *s, struct db_case *c, const struct known_range *f,
 		     const struct search *search, const struct search_step *step)
 {
 	uint32_t parent = search_parent(search, step->node);
@@ -348,10 +349,10 @@ static int found_one(struct engine *e, const struct scope *s, struct db_case *c,
 	return proof_start(e, s, c, c->culprit, f->range.oid[parent]);
 }
 
-static int measure(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f, struct search *search,
-		   const struct search_step *step)
+static int measure(struct engine *e, const struct scope *s, struct db_case *c, const struct known_range *f,
+		   struct search *search, const struct search_step *step)
 {
-	const struct node *n = &f->node[step->node];
+	const struct case_node *n = &f->node[step->node];
 	int64_t task;
 	int r;
 
@@ -384,13 +385,13 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 }
 
 /* Why a search gave up: an end that cannot be measured by its name, else what the search says. */
-static void say_ends(const struct field *f, const struct search_step *step, struct db_case *c)
+static void say_ends(const struct known_range *f, const struct search_step *step, struct db_case *c)
 {
 	const uint32_t end[2] = {0, f->range.dag.n - 1};
 	_cleanup_buf_ struct buf b = {0};
 
 	for (int i = 0; i < 2; i++) {
-		const struct node *n = &f->node[end[i]];
+		const struct case_node *n = &f->node[end[i]];
 		const char *why = n->build && streq(n->build->state, "broken") ? "does not build" : n->silent;
 
 		if (why)
@@ -410,7 +411,7 @@ static int found_set(struct engine *e, struct db_case *c, const struct search_st
 }
 
 /* The ends do not differ: what was seen is gone, or came before. */
-static int found_nothing(struct engine *e, const struct scope *s, struct db_case *c, const struct field *f,
+static int found_nothing(struct engine *e, const struct scope *s, struct db_case *c, const struct known_range *f,
 			 const struct search_step *step)
 {
 	_cleanup_free_ char *note = NULL;
@@ -431,7 +432,7 @@ static int found_nothing(struct engine *e, const struct scope *s, struct db_case
 
 static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 {
-	struct field f = {0};
+	struct known_range f = {0};
 	struct search *search = NULL;
 	struct search_step step = {0};
 	int r = field_load(e, s, c, &f);

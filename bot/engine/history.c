@@ -237,13 +237,13 @@ static size_t group_of(struct history *h, char *text)
 	return g;
 }
 
-struct known { int64_t setup; size_t group; };
+struct known_setup { int64_t setup; size_t group; };
 
 /* Which points were measured alike; with one_setup only those that were so as the newest one stay. Sorts o by age. Returns
  * how many stay. */
 static int group_points(struct store *s, bool one_setup, struct order *o, size_t n, struct history *h)
 {
-	struct known *known = NULL;
+	struct known_setup *known = NULL;
 	size_t n_known = 0, cap = 0, k = 0;
 	int r = 0;
 
@@ -259,7 +259,7 @@ static int group_points(struct store *s, bool one_setup, struct order *o, size_t
 			if (r < 0)
 				break;
 			GROW(known, n_known, cap);
-			known[n_known++] = (struct known){o[i].p->setup, group_of(h, text)};
+			known[n_known++] = (struct known_setup){o[i].p->setup, group_of(h, text)};
 		}
 		o[i].group = known[at].group;
 		if (!one_setup || !o[i].group)

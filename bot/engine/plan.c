@@ -96,14 +96,15 @@ static int base_for(struct engine *e, const char *git_dir, const struct db_branc
 }
 
 /* A point of a job that was asked about a new head. */
-struct question { char *job, *from; struct db_comparison c; };  /* from: measured head; c.id 0: nothing to compare with it */
+/* from: measured head; c.id 0: nothing to compare with it */
+struct head_question { char *job, *from; struct db_comparison c; };
 struct round {                  /* all of them */
 	struct engine *e;
 	const struct db_tree *tree; const struct tree_config *t; const struct db_branch *b;
 	char *git_dir;
 	int64_t machine;
 	char *from, *base;      /* the last answer of base_for() */
-	struct question *q; size_t n, cap;
+	struct head_question *q; size_t n, cap;
 	int open;
 };
 
@@ -172,7 +173,7 @@ static int ask_patched(struct round *o, const struct job *job, const struct db_j
 /* What the new head does. 1: open. */
 static int ask_head(struct round *o, const struct db_job *dj)
 {
-	struct question q = {.job = xstrdup(dj->id)};
+	struct head_question q = {.job = xstrdup(dj->id)};
 	int64_t id;
 	int r = store_job_put(o->e->store, dj); /* also where nothing can be asked: the branch goes on with it */
 
@@ -230,7 +231,7 @@ static int ask_all(struct round *o)
 }
 
 /* Does the next head go on from this one? It was measured; or there is nothing else that ever will be. */
-static bool goes_on(const struct question *q)
+static bool goes_on(const struct head_question *q)
 {
 	return !q->c.id || streq(q->c.state, "same") || streq(q->c.state, "different") || streq(q->c.fault, FAULT_BASE);
 }
@@ -244,7 +245,7 @@ static int end_round(struct round *o)
 	if (r < 0)
 		return r;
 	for (size_t i = 0; r >= 0 && i < o->n; i++) {
-		const struct question *q = &o->q[i];
+		const struct head_question *q = &o->q[i];
 
 		r = store_base_put(s, &(struct db_base){.branch = o->b->id,
 							.job = q->job,

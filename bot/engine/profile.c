@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine/profile.h"
-#include "kernels/watch.h"
+#include "kernels/traced.h"
 #include "lib/fs.h"
 
 double profile_operations(const struct metric_set *values)
@@ -64,8 +64,8 @@ int profile_store(struct store *s, int64_t build, const char *job, const char *t
 	return store_profile_put(s, &row, reach, p->n, NULL);
 }
 
-int watched_store(struct store *s, int64_t build, const char *job, const char *tbox_group, double operations,
-		  const struct watched *w)
+int traced_store(struct store *s, int64_t build, const char *job, const char *tbox_group, double operations,
+		  const struct traced *w)
 {
 	_cleanup_free_ struct db_reach *reach = xcalloc(w->n + 1, sizeof(*reach));
 	const struct db_profile row = {.build = build, .job = (char *)job, .tbox_group = (char *)tbox_group, .means = (char *)w->means,

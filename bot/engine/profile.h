@@ -19,8 +19,8 @@ int profile_store(struct store *s, int64_t build, const char *job, const char *t
 		  const struct profile *p);
 
 /* What was watched instead, into the same tables; names as the profiles have them. */
-struct watched;
-int watched_store(struct store *s, int64_t build, const char *job, const char *tbox_group, double operations,
-		  const struct watched *w);
+struct traced;
+int traced_store(struct store *s, int64_t build, const char *job, const char *tbox_group, double operations,
+		  const struct traced *w);
 
 #endif

@@ -21,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-struct block {
+struct plugin_block {
 	uint64_t addr, insns;
 	uint64_t execs;         /* QEMU adds to it */
 	uint64_t base, sum;     /* execs at the last start mark; counted in what is over */
@@ -29,7 +29,7 @@ struct block {
 };
 
 /* Blocks never move, since translated code holds the addresses of their counters; the table of pointers may grow. */
-static struct { struct block **slot; size_t size, n; } blocks;
+static struct { struct plugin_block **slot; size_t size, n; } blocks;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static bool counting;
 static uint64_t starts, stops;
@@ -49,7 +49,7 @@ static size_t slot_of(uint64_t addr, uint64_t insns)
 
 static bool grow(void)
 {
-	struct block **old = blocks.slot;
+	struct plugin_block **old = blocks.slot;
 	size_t size = blocks.size;
 
 	blocks.size = size ? 2 * size : 1 << 16;
@@ -63,7 +63,7 @@ static bool grow(void)
 	return true;
 }
 
-static struct block *block_of(uint64_t addr, uint64_t insns)
+static struct plugin_block *block_of(uint64_t addr, uint64_t insns)
 {
 	size_t i;
 
@@ -71,7 +71,7 @@ static struct block *block_of(uint64_t addr, uint64_t insns)
 		return NULL;
 	i = slot_of(addr, insns);
 	if (!blocks.slot[i]) {
-		blocks.slot[i] = calloc(1, sizeof(struct block));
+		blocks.slot[i] = calloc(1, sizeof(struct plugin_block));
 		if (!blocks.slot[i])
 			return NULL;
 		blocks.slot[i]->addr = addr;
@@ -113,7 +113,7 @@ static void on_stop(unsigned vcpu, void *data)
 }
 
 /* Anew each time: patched code (alternatives, static keys) may have other sizes at the same place. */
-static bool note_sizes(struct block *b, const struct qemu_plugin_tb *tb)
+static bool note_sizes(struct plugin_block *b, const struct qemu_plugin_tb *tb)
 {
 	if (!b->size)
 		b->size = calloc(b->insns, 1);
@@ -125,7 +125,7 @@ static bool note_sizes(struct block *b, const struct qemu_plugin_tb *tb)
 static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 {
 	uint64_t addr = qemu_plugin_tb_vaddr(tb);
-	struct block *b;
+	struct plugin_block *b;
 
 	(void)id;
 	if (addr == COUNT_MARK_START)
@@ -142,7 +142,7 @@ static void on_translate(qemu_plugin_id_t id, struct qemu_plugin_tb *tb)
 
 static int by_place(const void *a, const void *b)
 {
-	const struct block *x = *(struct block *const *)a, *y = *(struct block *const *)b;
+	const struct plugin_block *x = *(struct plugin_block *const *)a, *y = *(struct plugin_block *const *)b;
 
 	if (x->addr != y->addr)
 		return x->addr < y->addr ? -1 : 1;

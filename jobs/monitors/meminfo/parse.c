@@ -5,7 +5,7 @@
  */
 #include "jobs/sample.h"
 
-static void read_sample(struct series *l, const struct proc_sample *s)
+static void read_sample(struct sampled_set *l, const struct proc_sample *s)
 {
 	struct lines it = {.text = s->s, .len = s->len};
 	double total = NAN, unused = NAN;
@@ -22,19 +22,19 @@ static void read_sample(struct series *l, const struct proc_sample *s)
 		for (char *p = name; *p; p++)
 			if (!strchr("abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_()", *p))
 				*p = '_';
-		series_add(l, name, v);
+		sampled_add(l, name, v);
 		if (!strcmp(name, "MemTotal"))
 			total = v;
 		if (!strcmp(name, "MemFree"))
 			unused = v;
 	}
-	series_add(l, "Memused", total - unused);
+	sampled_add(l, "Memused", total - unused);
 }
 
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct proc_samples it = {.text = text, .len = len};
-	_cleanup_series_ struct series l = {0};
+	_cleanup_sampled_ struct sampled_set l = {0};
 	struct proc_sample s;
 	size_t n = 0;
 
@@ -43,7 +43,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	if (n < 2 || !l.n)
 		return no_samples(c, "meminfo", text, len);
 	for (size_t i = 0; i < l.n; i++) {
-		serie_store(c, "meminfo", &l.v[i], n, false, startswith(l.v[i].name, "HugePages") ? NULL : "kB");
+		sampled_store(c, "meminfo", &l.v[i], n, false, startswith(l.v[i].name, "HugePages") ? NULL : "kB");
 		if (!strcmp(l.v[i].name, "Memused"))
 			metric_set_add(c->out, "meminfo.max_used_kB", l.v[i].max, "kB", 0, false);
 	}

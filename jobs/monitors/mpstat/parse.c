@@ -19,14 +19,14 @@ enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFT, STEAL, GUEST, GNICE, N_TIMES
 static const char *const kind[] = {"usr", "nice", "sys", "idle", "iowait", "irq", "soft", "steal", "guest", "gnice"};
 
 struct times { double v[N_TIMES]; bool seen; };
-struct machine { struct times cpu[MAX_CPUS + 1]; };     /* [MAX_CPUS]: all */
+struct mpstat_cpus { struct times cpu[MAX_CPUS + 1]; };     /* [MAX_CPUS]: all */
 struct reading {
-	struct series l;
+	struct sampled_set l;
 	double max, at;         /* the busiest interval */
 	size_t odd;             /* intervals in which CPUs came, went or counted wrongly */
 };
 
-static void read_stat(struct machine *m, const struct proc_sample *s)
+static void read_stat(struct mpstat_cpus *m, const struct proc_sample *s)
 {
 	struct lines it = {.text = s->s, .len = s->len};
 	char *w[N_TIMES + 2];
@@ -70,7 +70,7 @@ static bool passed(const struct times *a, const struct times *b, double seconds,
 	return a->seen && b->seen && total > 0 && total <= (1.5 * seconds + 1) * TICKS;
 }
 
-static void add_shares(struct series *l, const char *who, const double d[N_TIMES])
+static void add_shares(struct sampled_set *l, const char *who, const double d[N_TIMES])
 {
 	double total = 0;
 	char name[48];
@@ -79,13 +79,13 @@ static void add_shares(struct series *l, const char *who, const double d[N_TIMES
 		total += d[i];
 	for (size_t i = 0; total > 0 && i < N_TIMES; i++) {
 		snprintf(name, sizeof(name), "cpu.%s.%s%%", who, kind[i]);
-		series_add(l, name, 100 * d[i] / total);
+		sampled_add(l, name, 100 * d[i] / total);
 	}
 }
 
 /* The kernel's own sum is over all CPUs there may be: with others on line it is another one, so then those that were
  * are summed. */
-static void add_all(struct reading *k, const struct machine *before, const struct machine *now, double seconds,
+static void add_all(struct reading *k, const struct mpstat_cpus *before, const struct mpstat_cpus *now, double seconds,
 		    const double sum[N_TIMES], bool same, double when)
 {
 	const struct times *a = &before->cpu[MAX_CPUS], *b = &now->cpu[MAX_CPUS];
@@ -105,8 +105,8 @@ static void add_all(struct reading *k, const struct machine *before, const struc
 	}
 }
 
-static void add_interval(struct reading *k, const struct machine *before, const struct machine *now, double seconds,
-			 double when)
+static void add_interval(struct reading *k, const struct mpstat_cpus *before, const struct mpstat_cpus *now,
+			 double seconds, double when)
 {
 	double sum[N_TIMES] = {0}, d[N_TIMES];
 	bool same = true;
@@ -134,7 +134,7 @@ static void add_interval(struct reading *k, const struct machine *before, const 
 static size_t read_all(struct reading *k, const char *text, size_t len)
 {
 	struct proc_samples it = {.text = text, .len = len};
-	struct machine *before = xcalloc(2, sizeof(*before)), *now = before + 1;
+	struct mpstat_cpus *before = xcalloc(2, sizeof(*before)), *now = before + 1;
 	double start = NAN, last = NAN;
 	struct proc_sample s;
 	size_t n = 0;
@@ -142,7 +142,7 @@ static size_t read_all(struct reading *k, const char *text, size_t len)
 	while (next_sample(&it, &s)) {
 		if (n > 1 && s.uptime - last < SHORTEST)
 			continue;
-		*now = (struct machine){0};
+		*now = (struct mpstat_cpus){0};
 		read_stat(now, &s);
 		if (n++)
 			add_interval(k, before, now, s.uptime - last, s.uptime - start);
@@ -162,7 +162,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	int r = n < 2 || !k.l.n ? no_samples(c, "mpstat", text, len) : 0;
 
 	for (size_t i = 0; r == 0 && i < k.l.n; i++)
-		serie_store(c, "mpstat", &k.l.v[i], k.l.v[i].n, false, "%");
+		sampled_store(c, "mpstat", &k.l.v[i], k.l.v[i].n, false, "%");
 	if (r == 0 && isfinite(k.max))
 		metric_set_add(c->out, "mpstat.max_utilization_pct", k.max, "%", 0, false);
 	if (r == 0 && isfinite(k.at))
@@ -171,7 +171,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 		check_say(c, "figures", CHECK_UNKNOWN,
 			  "mpstat: CPUs came, went or counted wrongly in %zu of %zu intervals; they are not in these",
 			  k.odd, n - 1);
-	series_release(&k.l);
+	sampled_release(&k.l);
 	return r;
 }
 

@@ -17,7 +17,7 @@
 
 #define MIN_PERCENT 0.05
 
-struct profile { struct series sums; char event[40]; double lost; bool has_lost, finished; };
+struct perf_profile { struct sampled_set sums; char event[40]; double lost; bool has_lost, finished; };
 
 static void cut_suffixes(char *symbol)
 {
@@ -34,7 +34,7 @@ static void cut_suffixes(char *symbol)
 }
 
 /* "# Samples: 4K of event 'cpu-clock:ppH'"; newer perf adds a comma and more events */
-static void read_event(struct profile *p, const char *line)
+static void read_event(struct perf_profile *p, const char *line)
 {
 	const char *from = strstr(line, " of event '"), *colon;
 	char name[40];
@@ -52,13 +52,13 @@ static void read_event(struct profile *p, const char *line)
 	metric_word(p->event, sizeof(p->event), name);
 }
 
-static void add(struct profile *p, const char *what, const char *symbol, double v)
+static void add(struct perf_profile *p, const char *what, const char *symbol, double v)
 {
 	char plain[500], name[600];
 
 	metric_word(plain, sizeof(plain), symbol);
 	snprintf(name, sizeof(name), "%s.%s.%s", what, p->event, plain);
-	series_add(&p->sums, name, v);
+	sampled_add(&p->sums, name, v);
 }
 
 static bool percent(const char *s, double *ret)
@@ -74,7 +74,7 @@ static bool percent(const char *s, double *ret)
 }
 
 /* "18.64% a;b;c;d;e;f" */
-static void read_chain(struct profile *p, char *chain, double v)
+static void read_chain(struct perf_profile *p, char *chain, double v)
 {
 	char name[LINE_MAX_BYTES] = "", *save = NULL;
 	size_t n = 0, depth = 0;
@@ -88,7 +88,7 @@ static void read_chain(struct profile *p, char *chain, double v)
 		add(p, "calltrace", name, v);
 }
 
-static void read_line(struct profile *p, char *line)
+static void read_line(struct perf_profile *p, char *line)
 {
 	double children, self;
 	char *w[7];
@@ -117,10 +117,10 @@ static void read_line(struct profile *p, char *line)
 }
 
 /* "    13.65%  001  [k] pvm_irq_enable", perhaps with two more columns */
-static int read_cpus(struct parse_ctx *c, const struct profile *p)
+static int read_cpus(struct parse_ctx *c, const struct perf_profile *p)
 {
 	_cleanup_free_ char *path = xasprintf("%s/perf-profile-cpu", c->result_dir);
-	_cleanup_series_ struct series rows = {0}, totals = {0};
+	_cleanup_sampled_ struct sampled_set rows = {0}, totals = {0};
 	_cleanup_buf_ struct buf text = {0};
 	struct lines it;
 	int r = fs_read(path, 64u << 20, &text);
@@ -138,8 +138,8 @@ static int read_cpus(struct parse_ctx *c, const struct profile *p)
 		metric_word(plain, sizeof(plain), w[3]);
 		snprintf(cpu, sizeof(cpu), "cpu%.0f", id);
 		snprintf(name, sizeof(name), "%s.%s.%s", cpu, p->event, plain);
-		series_add(&rows, name, v);
-		series_add(&totals, cpu, v);
+		sampled_add(&rows, name, v);
+		sampled_add(&totals, cpu, v);
 	}
 	for (size_t i = 0; i < rows.n; i++)
 		for (size_t k = 0; k < totals.n; k++) {
@@ -158,7 +158,7 @@ static int read_cpus(struct parse_ctx *c, const struct profile *p)
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct lines it = {.text = text, .len = len};
-	struct profile p = {0};
+	struct perf_profile p = {0};
 	char last[LINE_MAX_BYTES] = "";
 	int r = 0;
 
@@ -181,7 +181,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 		metric_set_add(c->out, "perf-profile.lost_samples", p.lost, NULL, 0, false);
 	if (r == 0)
 		r = read_cpus(c, &p);
-	series_release(&p.sums);
+	sampled_release(&p.sums);
 	return r;
 }
 

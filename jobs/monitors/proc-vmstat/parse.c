@@ -21,7 +21,7 @@ static bool is_counter(const char *name)
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct proc_samples it = {.text = text, .len = len};
-	_cleanup_series_ struct series l = {0};
+	_cleanup_sampled_ struct sampled_set l = {0};
 	struct proc_sample s;
 	size_t n = 0;
 
@@ -33,13 +33,13 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 		while (next_line(&lines))
 			if (split(lines.line, w, ARRAY_SIZE(w)) == 2 && number(w[1], &v)) {
 				metric_word(name, sizeof(name), w[0]);
-				series_add(&l, name, v);
+				sampled_add(&l, name, v);
 			}
 	}
 	if (n < 2 || !l.n)
 		return no_samples(c, "proc-vmstat", text, len);
 	for (size_t i = 0; i < l.n; i++)
-		serie_store(c, "proc-vmstat", &l.v[i], n, is_counter(l.v[i].name), NULL);
+		sampled_store(c, "proc-vmstat", &l.v[i], n, is_counter(l.v[i].name), NULL);
 	return 0;
 }
 

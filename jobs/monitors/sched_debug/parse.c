@@ -7,7 +7,7 @@
 #include "jobs/sample.h"
 #include "lib/spread.h"
 
-struct field { char name[128]; struct spread spread; double min, max; };
+struct sched_field { char name[128]; struct spread spread; double min, max; };
 #define MAX_FIELDS 256
 
 /* "cfs_rq[12]:/" -> cfs_rq:/; false where the section is none of ours */
@@ -27,7 +27,7 @@ static bool section_of(const char *line, char *out, size_t size)
 	return false;
 }
 
-static void add_value(struct field *f, size_t *n, const char *name, double v)
+static void add_value(struct sched_field *f, size_t *n, const char *name, double v)
 {
 	size_t i = 0;
 
@@ -36,7 +36,7 @@ static void add_value(struct field *f, size_t *n, const char *name, double v)
 	if (i == MAX_FIELDS)
 		return;
 	if (i == *n) {
-		f[i] = (struct field){.min = v, .max = v};
+		f[i] = (struct sched_field){.min = v, .max = v};
 		snprintf(f[i].name, sizeof(f[i].name), "%s", name);
 		(*n)++;
 	}
@@ -54,7 +54,7 @@ static void field_word(char *out, size_t size, const char *s)
 			out[i] = s[i];
 }
 
-static void read_sample(struct field *f, size_t *n, const struct proc_sample *s)
+static void read_sample(struct sched_field *f, size_t *n, const struct proc_sample *s)
 {
 	struct lines it = {.text = s->s, .len = s->len};
 	char section[32] = "", name[128], plain[80];
@@ -77,7 +77,7 @@ static void read_sample(struct field *f, size_t *n, const struct proc_sample *s)
 	}
 }
 
-static void add_statistics(struct series *l, const struct field *f)
+static void add_statistics(struct sampled_set *l, const struct sched_field *f)
 {
 	const struct { const char *name; double v; } all[] = {
 		{"avg", f->spread.mean}, {"max", f->max}, {"min", f->min},
@@ -88,15 +88,15 @@ static void add_statistics(struct series *l, const struct field *f)
 		char name[140];
 
 		snprintf(name, sizeof(name), "%s.%s", f->name, all[i].name);
-		series_add(l, name, all[i].v);
+		sampled_add(l, name, all[i].v);
 	}
 }
 
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct proc_samples it = {.text = text, .len = len};
-	_cleanup_series_ struct series l = {0};
-	struct field *f = xcalloc(MAX_FIELDS, sizeof(*f));
+	_cleanup_sampled_ struct sampled_set l = {0};
+	struct sched_field *f = xcalloc(MAX_FIELDS, sizeof(*f));
 	struct proc_sample s;
 	size_t n = 0;
 
@@ -111,7 +111,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	if (!n || !l.n)
 		return no_samples(c, "sched_debug", text, len);
 	for (size_t i = 0; i < l.n; i++)
-		serie_store(c, "sched_debug", &l.v[i], n, false, NULL);
+		sampled_store(c, "sched_debug", &l.v[i], n, false, NULL);
 	return 0;
 }
 

@@ -20,7 +20,7 @@ static bool is_header(char *const *w, size_t n)
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct lines it = {.text = text, .len = len};
-	_cleanup_series_ struct series l = {0};
+	_cleanup_sampled_ struct sampled_set l = {0};
 	char header[LINE_MAX_BYTES] = "", *w[MAX_COLUMNS], *h[MAX_COLUMNS];
 	size_t columns = 0, rows = 0;
 
@@ -44,13 +44,13 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 
 			metric_word(name, sizeof(name), h[i]);
 			if (number(w[i], &v))
-				series_add(&l, name, v);
+				sampled_add(&l, name, v);
 		}
 	}
 	if (!rows)
 		return no_samples(c, "turbostat", text, len);
 	for (size_t i = 0; i < l.n; i++)
-		serie_store(c, "turbostat", &l.v[i], rows, false, NULL);
+		sampled_store(c, "turbostat", &l.v[i], rows, false, NULL);
 	return 0;
 }
 

@@ -15,7 +15,7 @@ static const struct { const char *column, *name, *unit; } columns[] = {
 };
 #define MAX_COLUMNS 32
 
-struct vm { int column[MAX_COLUMNS]; double sum[MAX_COLUMNS]; size_t n, rows; };
+struct vmstat_table { int column[MAX_COLUMNS]; double sum[MAX_COLUMNS]; size_t n, rows; };
 
 static int column_of(const char *word)
 {
@@ -26,7 +26,7 @@ static int column_of(const char *word)
 }
 
 /* true where all of the row's n words are numbers; first: a row that is not counted */
-static bool read_row(struct vm *v, char *const *w, size_t n)
+static bool read_row(struct vmstat_table *v, char *const *w, size_t n)
 {
 	double x[MAX_COLUMNS];
 
@@ -44,7 +44,7 @@ static bool read_row(struct vm *v, char *const *w, size_t n)
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct lines it = {.text = text, .len = len};
-	struct vm v = {0};
+	struct vmstat_table v = {0};
 	char *w[MAX_COLUMNS + 1], last[LINE_MAX_BYTES] = "";
 
 	while (next_line(&it)) {

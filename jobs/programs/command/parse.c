@@ -12,9 +12,9 @@
 #include "lib/unit.h"
 
 #define MAX_FIGURES 500
-struct figure { char name[64], word[32], other[32]; double sum; int64_t n; const char *unit; };
-struct figures {
-	struct figure v[MAX_FIGURES];
+struct command_figure { char name[64], word[32], other[32]; double sum; int64_t n; const char *unit; };
+struct command_figures {
+	struct command_figure v[MAX_FIGURES];
 	size_t n;
 	const char *want;
 	bool named;             /* by the job; else the figure called kpi counts, or the first */
@@ -38,7 +38,7 @@ static const char *stored_unit(const char *s, double *v)
 	return u.base;
 }
 
-static struct figure *figure_of(struct figures *f, const char *name)
+static struct command_figure *figure_of(struct command_figures *f, const char *name)
 {
 	size_t i = 0;
 
@@ -51,9 +51,9 @@ static struct figure *figure_of(struct figures *f, const char *name)
 	return &f->v[i];
 }
 
-static void add_value(struct figures *f, const char *name, double v, const char *word)
+static void add_value(struct command_figures *f, const char *name, double v, const char *word)
 {
-	struct figure *x = figure_of(f, name);
+	struct command_figure *x = figure_of(f, name);
 	const char *unit = stored_unit(word, &v);
 	double factor = 1;
 
@@ -95,7 +95,7 @@ static bool not_finite(const char *s)
 	return no_value(s) && (!strncasecmp(word, "nan", 3) || !strncasecmp(word, "inf", 3));
 }
 
-static void read_line(struct figures *f, char *line)
+static void read_line(struct command_figures *f, char *line)
 {
 	static const char name_chars[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.%/-";
 	char *name = line + strspn(line, " \t"), *w[3], whole[LINE_MAX_BYTES];
@@ -116,7 +116,7 @@ static void read_line(struct figures *f, char *line)
 		memcpy(f->absent, whole, sizeof(whole));
 }
 
-static void add(struct parse_ctx *c, const struct figure *f, const char *name, bool kpi)
+static void add(struct parse_ctx *c, const struct command_figure *f, const char *name, bool kpi)
 {
 	_cleanup_free_ char *metric = xasprintf("command.%s", name);
 	int better = streq(job_param(c->job, "better"), "lower") ? -1 : 1;
@@ -124,13 +124,13 @@ static void add(struct parse_ctx *c, const struct figure *f, const char *name, b
 	metric_set_add(c->out, metric, f->sum / (double)f->n, f->unit, kpi ? better : 0, kpi);
 }
 
-static int finish(struct parse_ctx *c, const struct figures *f, const char *last)
+static int finish(struct parse_ctx *c, const struct command_figures *f, const char *last)
 {
 	const char *want = job_param(c->job, "kpi"), *repeat = job_param(c->job, "repeat"),
 		   *odd = *f->refused ? f->refused : last;
 	bool lower = streq(job_param(c->job, "better"), "lower");
 	int64_t times = repeat ? strtoll(repeat, NULL, 10) : 1;
-	const struct figure *kpi = NULL;
+	const struct command_figure *kpi = NULL;
 
 	for (size_t i = 0; i < f->n && !kpi; i++)
 		if (!strcmp(f->v[i].name, f->want))
@@ -166,7 +166,7 @@ static int finish(struct parse_ctx *c, const struct figures *f, const char *last
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
 	struct lines it = {.text = text, .len = len};
-	struct figures *f = xcalloc(1, sizeof(*f));
+	struct command_figures *f = xcalloc(1, sizeof(*f));
 	_cleanup_free_ char *last = last_words(text, len);
 	const char *want = job_param(c->job, "kpi");
 	int r;

@@ -4,23 +4,23 @@
 
 #include <json-c/json.h>
 
-static int nothing(struct parse_ctx *c, const struct section *s)
+static int nothing(struct parse_ctx *c, const struct neper_section *s)
 {
 	_cleanup_free_ char *last = last_words(s->out.s, s->out.len);
 
 	return parse_fail(c, "failed", "%s gave no figures for %s%s%s", s->engine, s->test, *last ? ": " : "", last);
 }
 
-static bool is_rr(const struct section *s) { return endswith(s->test, "rr"); }
+static bool is_rr(const struct neper_section *s) { return endswith(s->test, "rr"); }
 
-static void rate(struct figures *f, const struct section *s, double v)
+static void rate(struct neper_figures *f, const struct neper_section *s, double v)
 {
 	figure_add(f, "throughput", v, is_rr(s) ? "/s" : "Mbit/s", 1, false);
 }
 
 /* ---- netperf: KEY=VALUE as run.sh asks for; also -o's list in that order, and the tables of old ---- */
 
-static void netperf_keys(char *line, struct figures *f, const struct section *s, bool *rated)
+static void netperf_keys(char *line, struct neper_figures *f, const struct neper_section *s, bool *rated)
 {
 	static const struct { const char *key, *name; } latency[] = {
 		{"MEAN_LATENCY", "latency_mean"}, {"MIN_LATENCY", "latency_min"}, {"MAX_LATENCY", "latency_max"},
@@ -50,7 +50,7 @@ static void netperf_keys(char *line, struct figures *f, const struct section *s,
 }
 
 /* "47774.54,Trans/s,18,20,64,20.85": rate, unit, 50 %, 90 %, 99 %, mean */
-static void netperf_list(char *line, struct figures *f, const struct section *s, bool *rated)
+static void netperf_list(char *line, struct neper_figures *f, const struct neper_section *s, bool *rated)
 {
 	char *w[6], *save = NULL;
 	size_t n = 0;
@@ -73,7 +73,8 @@ static void netperf_list(char *line, struct figures *f, const struct section *s,
 
 /* TCP_STREAM: recv size, send size, message size, s, rate. UDP_STREAM: size, message, s, okay, errors, sent rate, and below it
  * size, s, okay, rate that arrived. */
-static void netperf_table(char *line, struct figures *f, const struct section *s, size_t *before, bool *rated)
+static void netperf_table(char *line, struct neper_figures *f, const struct neper_section *s, size_t *before,
+			  bool *rated)
 {
 	char *w[8];
 	size_t n = split(line, w, ARRAY_SIZE(w));
@@ -90,7 +91,7 @@ static void netperf_table(char *line, struct figures *f, const struct section *s
 	*before = n ? n : *before;
 }
 
-int netperf_client(struct parse_ctx *c, const struct section *s, struct figures *f)
+int netperf_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f)
 {
 	struct lines it = {.text = s->out.s, .len = s->out.len};
 	size_t before = 0;
@@ -121,7 +122,7 @@ static bool json_at(json_object *o, const char *a, const char *b, double *ret)
 	return isfinite(*ret) && *ret >= 0;
 }
 
-static int iperf3_end(struct parse_ctx *c, const struct section *s, json_object *end, struct figures *f)
+static int iperf3_end(struct parse_ctx *c, const struct neper_section *s, json_object *end, struct neper_figures *f)
 {
 	double v, t, lost;
 
@@ -148,7 +149,7 @@ static int iperf3_end(struct parse_ctx *c, const struct section *s, json_object 
 	return 0;
 }
 
-int iperf3_client(struct parse_ctx *c, const struct section *s, struct figures *f)
+int iperf3_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f)
 {
 	struct json_tokener *tok = json_tokener_new_ex(32);
 	json_object *top = s->out.len < INT_MAX ? json_tokener_parse_ex(tok, s->out.s, (int)s->out.len) : NULL, *error, *end;
@@ -215,7 +216,7 @@ static void sockperf_line(char *line, struct sockperf *k)
 		k->n++;
 }
 
-int sockperf_client(struct parse_ctx *c, const struct section *s, struct figures *f)
+int sockperf_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f)
 {
 	struct lines it = {.text = s->out.s, .len = s->out.len};
 	struct sockperf k = {.scale = 2, .mean = NAN, .dev = NAN, .min = NAN, .max = NAN};
@@ -265,7 +266,7 @@ static bool qperf_unit(const char *unit, double *ret)
 	return false;
 }
 
-int qperf_client(struct parse_ctx *c, const struct section *s, struct figures *f)
+int qperf_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f)
 {
 	static const struct { const char *test, *block, *name; } wanted[] = {
 		{"tcp_rr", "tcp_lat:", "latency"}, {"udp_rr", "udp_lat:", "latency"},

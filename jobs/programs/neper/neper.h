@@ -9,23 +9,24 @@
 #include "jobs/text.h"
 
 /* One section of the file: "### kperfbot ENGINE TEST SIDE", its output, "### stderr", its messages, "### rc=N". */
-struct part { const char *s; size_t len; };
-struct section { char engine[32], test[32], side[32]; struct part out, err; long status; };
+struct neper_part { const char *s; size_t len; };
+struct neper_section { char engine[32], test[32], side[32]; struct neper_part out, err; long status; };
 
 #define MAX_FIGURES 64
-struct figure { char name[48], unit[16]; double sum; size_t n; int direction; bool mean; };
-struct figures { struct figure v[MAX_FIGURES]; size_t n; double shortest; /* measured seconds of the shortest client */ };
+struct neper_figure { char name[48], unit[16]; double sum; size_t n; int direction; bool mean; };
+/* shortest: measured seconds of the shortest client */
+struct neper_figures { struct neper_figure v[MAX_FIGURES]; size_t n; double shortest; };
 
 /* Adds a value to what other clients gave: latencies are averaged, counts and rates summed. */
-void figure_add(struct figures *f, const char *name, double v, const char *unit, int direction, bool mean);
-bool figure_get(const struct figures *f, const char *name, double *ret);
+void figure_add(struct neper_figures *f, const char *name, double v, const char *unit, int direction, bool mean);
+bool figure_get(const struct neper_figures *f, const char *name, double *ret);
 /* "99.900" and so on as latency_p99.9 */
-void figure_percentile(struct figures *f, const char *percent, double us);
+void figure_percentile(struct neper_figures *f, const char *percent, double us);
 
 /* Read one client. -EBADMSG after parse_fail(). */
-int netperf_client(struct parse_ctx *c, const struct section *s, struct figures *f);
-int iperf3_client(struct parse_ctx *c, const struct section *s, struct figures *f);
-int sockperf_client(struct parse_ctx *c, const struct section *s, struct figures *f);
-int qperf_client(struct parse_ctx *c, const struct section *s, struct figures *f);
+int netperf_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f);
+int iperf3_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f);
+int sockperf_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f);
+int qperf_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f);
 
 #endif

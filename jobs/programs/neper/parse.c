@@ -14,7 +14,7 @@
 #include "jobs/check.h"
 #include "jobs/programs/neper/neper.h"
 
-void figure_add(struct figures *f, const char *name, double v, const char *unit, int direction, bool mean)
+void figure_add(struct neper_figures *f, const char *name, double v, const char *unit, int direction, bool mean)
 {
 	size_t i = 0;
 
@@ -25,7 +25,7 @@ void figure_add(struct figures *f, const char *name, double v, const char *unit,
 	if (i == MAX_FIGURES)
 		return;
 	if (i == f->n) {
-		f->v[f->n] = (struct figure){.direction = direction, .mean = mean};
+		f->v[f->n] = (struct neper_figure){.direction = direction, .mean = mean};
 		snprintf(f->v[i].name, sizeof(f->v[i].name), "%s", name);
 		snprintf(f->v[i].unit, sizeof(f->v[i].unit), "%s", unit ? unit : "");
 		f->n++;
@@ -34,7 +34,7 @@ void figure_add(struct figures *f, const char *name, double v, const char *unit,
 	f->v[i].n++;
 }
 
-bool figure_get(const struct figures *f, const char *name, double *ret)
+bool figure_get(const struct neper_figures *f, const char *name, double *ret)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (!strcmp(f->v[i].name, name)) {
@@ -44,7 +44,7 @@ bool figure_get(const struct figures *f, const char *name, double *ret)
 	return false;
 }
 
-void figure_percentile(struct figures *f, const char *percent, double us)
+void figure_percentile(struct neper_figures *f, const char *percent, double us)
 {
 	char name[48], plain[24];
 	size_t n;
@@ -70,7 +70,7 @@ static const char *const keys[] = {"num_threads", "num_flows", "invalid_secret_c
 enum { K_THREADS, K_FLOWS, K_SECRETS, K_TRANSACTIONS, K_THROUGHPUT, K_REMOTE, K_CORRELATION, K_USER0, K_USER1, K_SYS0, K_SYS1,
        K_START, K_END, K_LOCAL, K_RUN_TIME, N_KEYS };
 
-static void read_neper(struct parse_ctx *c, const struct part *p, double v[N_KEYS], struct figures *f)
+static void read_neper(struct parse_ctx *c, const struct neper_part *p, double v[N_KEYS], struct neper_figures *f)
 {
 	static const char *const latency[] = {"latency_min", "latency_max", "latency_mean", "latency_stddev"};
 	struct lines it = {.text = p->s, .len = p->len};
@@ -101,9 +101,9 @@ static void read_neper(struct parse_ctx *c, const struct part *p, double v[N_KEY
 	}
 }
 
-static bool is_stream(const struct section *s) { return strstr(s->test, "stream"); }
+static bool is_stream(const struct neper_section *s) { return strstr(s->test, "stream"); }
 
-static int neper_client(struct parse_ctx *c, const struct section *s, struct figures *f)
+static int neper_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f)
 {
 	double v[N_KEYS], p;
 	bool stream = is_stream(s);
@@ -133,7 +133,8 @@ static int neper_client(struct parse_ctx *c, const struct section *s, struct fig
 }
 
 /* The server's word on the same run. */
-static int neper_server(struct parse_ctx *c, const struct section *client, const struct section *s, struct figures *f)
+static int neper_server(struct parse_ctx *c, const struct neper_section *client, const struct neper_section *s,
+			struct neper_figures *f)
 {
 	double v[N_KEYS], w[N_KEYS];
 
@@ -153,9 +154,9 @@ static int neper_server(struct parse_ctx *c, const struct section *client, const
 /* ---- sections ---- */
 
 /* The next section, false where there is none that is whole. */
-static bool next_section(struct lines *it, struct section *s)
+static bool next_section(struct lines *it, struct neper_section *s)
 {
-	struct part *to = NULL;
+	struct neper_part *to = NULL;
 	char *w[6];
 
 	while (next_line(it) && it->ended) {
@@ -164,13 +165,13 @@ static bool next_section(struct lines *it, struct section *s)
 		if (startswith(it->line, "### kperfbot ")) {
 			if (split(it->line, w, ARRAY_SIZE(w)) != 5)
 				return false;
-			*s = (struct section){.out = {here, 0}, .err = {here, 0}};
+			*s = (struct neper_section){.out = {here, 0}, .err = {here, 0}};
 			snprintf(s->engine, sizeof(s->engine), "%s", w[2]);
 			snprintf(s->test, sizeof(s->test), "%s", w[3]);
 			snprintf(s->side, sizeof(s->side), "%s", w[4]);
 			to = &s->out;
 		} else if (to && !strcmp(it->line, "### stderr")) {
-			s->err = (struct part){here, 0};
+			s->err = (struct neper_part){here, 0};
 			to = &s->err;
 		} else if (to && startswith(it->line, "### rc=")) {
 			s->status = strtol(it->line + 7, NULL, 10);
@@ -182,12 +183,15 @@ static bool next_section(struct lines *it, struct section *s)
 	return false;
 }
 
-static const struct { const char *name; int (*client)(struct parse_ctx *, const struct section *, struct figures *); } engines[] = {
+static const struct {
+	const char *name;
+	int (*client)(struct parse_ctx *, const struct neper_section *, struct neper_figures *);
+} engines[] = {
 	{"neper", neper_client}, {"netperf", netperf_client}, {"iperf3", iperf3_client}, {"sockperf", sockperf_client},
 	{"qperf", qperf_client},
 };
 
-static int read_client(struct parse_ctx *c, const struct section *s, struct figures *f)
+static int read_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f)
 {
 	if (s->status) {
 		_cleanup_free_ char *out = last_words(s->out.s, s->out.len), *err = last_words(s->err.s, s->err.len);
@@ -201,7 +205,7 @@ static int read_client(struct parse_ctx *c, const struct section *s, struct figu
 	return parse_fail(c, "failed", "no engine '%s'", s->engine);
 }
 
-static int store(struct parse_ctx *c, const struct figures *f, const char *test)
+static int store(struct parse_ctx *c, const struct neper_figures *f, const char *test)
 {
 	const struct program_def *d;
 	double want, rate;
@@ -212,7 +216,7 @@ static int store(struct parse_ctx *c, const struct figures *f, const char *test)
 	    f->shortest < 0.9 * want)
 		return parse_fail(c, "failed", "the test ran %.2f s of %g s", f->shortest, want);
 	for (size_t i = 0; i < f->n; i++) {
-		const struct figure *v = &f->v[i];
+		const struct neper_figure *v = &f->v[i];
 		_cleanup_free_ char *name = xasprintf("neper.%s.%s", test, v->name);
 
 		metric_set_add(c->out, name, v->mean ? v->sum / (double)v->n : v->sum, *v->unit ? v->unit : NULL, v->direction,
@@ -223,10 +227,10 @@ static int store(struct parse_ctx *c, const struct figures *f, const char *test)
 
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
-	struct figures f = {.shortest = INFINITY};
+	struct neper_figures f = {.shortest = INFINITY};
 	struct lines it = {.text = text, .len = len};
 	const char *test = job_param(c->job, "test"), *role = job_param(c->job, "role");
-	struct section s, client = {0};
+	struct neper_section s, client = {0};
 	size_t clients = 0;
 	int r = 0;
 

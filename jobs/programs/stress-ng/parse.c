@@ -116,7 +116,7 @@ static void read_extra(struct parse_ctx *c, char *const *w, size_t n, const char
 
 /* ---- why not ---- */
 
-struct words { int rank; char text[LINE_MAX_BYTES]; };
+struct ranked_words { int rank; char text[LINE_MAX_BYTES]; };
 enum { R_OTHER = 1, R_ABORTED, R_STRESSOR, R_ERROR, R_SKIPPED };
 
 /* The message behind "stress-ng: info:  [26024] "; NULL where the line has no such front. */
@@ -146,7 +146,7 @@ static int rank_of(const char *line, const char *said, const char *tag, const ch
 }
 
 /* Why it skipped the stressor counts most, then the first failure or error, then the last word on the stressor. */
-static void note_words(struct words *best, const char *line, const char *test)
+static void note_words(struct ranked_words *best, const char *line, const char *test)
 {
 	char tag[8];
 	const char *said = message(line, tag), *s = said ? said : line;
@@ -163,7 +163,7 @@ static char *reason(const struct parse_ctx *c, const char *text, size_t len)
 {
 	const char *test = job_param(c->job, "test");
 	struct lines it = {.text = text, .len = len};
-	struct words best = {0};
+	struct ranked_words best = {0};
 
 	while (next_line(&it))
 		note_words(&best, it.line, test ? test : "");

@@ -23,14 +23,14 @@
 static const char *const field[] = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "net_rx", "net_tx",
 				    "processed", "backlog_dropped", "squeezed", "rps"};
 enum { F_IDLE = 3, F_IOWAIT = 4, F_STEAL = 7, F_TIMES = 8, F_NET_RX = 8, F_NET_TX, F_PROCESSED, F_DROPPED, F_SQUEEZED, F_RPS, N_FIELDS };
-struct cpu { double v[N_FIELDS]; bool seen; };
+struct cpu_row { double v[N_FIELDS]; bool seen; };
 static const char *const plain[] = {"seconds", "packets", "bytes", "udp.in", "udp.no_port", "udp.in_errors", "udp.rcvbuf_errors",
 				    "sent", "refused", "errors", "send_seconds", "irq_cpu", "app_cpu", "sender_done"};
 enum { P_SECONDS, P_PACKETS, P_BYTES, P_IN, P_NO_PORT, P_IN_ERRORS, P_RCVBUF, P_SENT, P_REFUSED, P_ERRORS, P_SEND_SECONDS,
        P_IRQ_CPU, P_APP_CPU, P_SENDER_DONE, N_PLAIN };
 struct result {
 	double v[N_PLAIN];
-	struct cpu *cpu;
+	struct cpu_row *cpu;
 	size_t n_cpus;          /* the highest seen and one */
 	bool done, rps_on, elsewhere;
 };
@@ -72,7 +72,7 @@ static void read_line(struct result *r, char *line)
 			r->v[i] = v;
 }
 
-static double busy(const struct cpu *c, double *total)
+static double busy(const struct cpu_row *c, double *total)
 {
 	double sum = 0, idle = c->v[F_IDLE] + c->v[F_IOWAIT];
 
@@ -216,7 +216,7 @@ static char *reason(const struct parse_ctx *c _unused_, const char *text, size_t
 
 static int parse(struct parse_ctx *c, const char *text, size_t len)
 {
-	struct result r = {.cpu = xcalloc(MAX_CPUS, sizeof(struct cpu))};
+	struct result r = {.cpu = xcalloc(MAX_CPUS, sizeof(struct cpu_row))};
 	_cleanup_free_ char *last = reason(c, text, len);
 	char mask[LINE_MAX_BYTES] = "";
 	const char *role = job_param(c->job, "role");

@@ -15,7 +15,7 @@
  */
 #include "jobs/programs/xdp-bench/xdp.h"
 
-enum kind { K_NONE, K_PKTGEN_SENT, K_PKTGEN_ERRORS, K_GENERATOR, K_RECEIVER, K_STAT };
+enum counter_kind { K_NONE, K_PKTGEN_SENT, K_PKTGEN_ERRORS, K_GENERATOR, K_RECEIVER, K_STAT };
 
 static struct xdp_counter *counter(struct xdp_counters *k, int kind, const char *name)
 {

@@ -11,16 +11,24 @@
  */
 #include "jobs/programs/xdp-bench/xdp.h"
 
-enum block { B_NONE, B_SUMMARY, B_RECEIVE, B_REDIRECT, B_REDIRECT_ERR, B_ENQUEUE, B_KTHREAD, B_STATS, B_EXCEPTION, B_XMIT, B_DEVMAP };
+enum xdp_block {
+	B_NONE, B_SUMMARY, B_RECEIVE, B_REDIRECT, B_REDIRECT_ERR, B_ENQUEUE, B_KTHREAD, B_STATS, B_EXCEPTION, B_XMIT, B_DEVMAP
+};
 
 /* First word of a line, and how many words its label has. */
-static const struct { const char *word; enum block block; size_t words; } labels[] = {
+static const struct { const char *word; enum xdp_block block; size_t words; } labels[] = {
 	{"Summary", B_SUMMARY, 1}, {"receive", B_RECEIVE, 1}, {"redirect", B_REDIRECT, 1}, {"redirect_err", B_REDIRECT_ERR, 1},
 	{"enqueue", B_ENQUEUE, 4}, {"kthread", B_KTHREAD, 1}, {"xdp_stats", B_STATS, 1}, {"xdp_exception", B_EXCEPTION, 1},
 	{"xmit", B_XMIT, 2}, {"devmap_xmit", B_DEVMAP, 1},
 };
 
-static const struct { enum block block; const char *unit; enum xdp_figure f; const char *name; int direction; } figures[] = {
+static const struct {
+	enum xdp_block block;
+	const char *unit;
+	enum xdp_figure f;
+	const char *name;
+	int direction;
+} figures[] = {
 	{B_SUMMARY, "rx/s", X_RX, "rx_pps", 1},
 	{B_SUMMARY, "err/s", X_ERR, "err_pps", 0},
 	{B_SUMMARY, "err,drop/s", X_ERR, "err_pps", 0},
@@ -59,7 +67,7 @@ static void take(struct xdp_lines *x, enum xdp_figure f, double v, double packet
 	x->n[f]++;
 }
 
-static void pairs(struct xdp_lines *x, enum block block, char *const *w, size_t n)
+static void pairs(struct xdp_lines *x, enum xdp_block block, char *const *w, size_t n)
 {
 	double v, packets = 0;
 
@@ -140,7 +148,7 @@ static void cpu_line(struct xdp_lines *x, char *const *w)
 		x->cpu_kthread[cpu] += v;
 }
 
-static enum block label(char *const *w, size_t n, size_t *ret_words)
+static enum xdp_block label(char *const *w, size_t n, size_t *ret_words)
 {
 	double v;
 
@@ -160,7 +168,7 @@ void xdp_line(struct xdp_lines *x, char *line)
 {
 	char *words[24], **w = words;
 	size_t n = split(line + strspn(line, ">| \t"), words, ARRAY_SIZE(words)), skip = 0;
-	enum block b;
+	enum xdp_block b;
 	double v;
 
 	if (n < 3)

@@ -8,7 +8,7 @@
 
 #define MAX_LOST 0.01           /* part of the packets */
 
-enum section { S_FACTS, S_STDOUT, S_STDERR, S_GENERATOR, S_BEFORE, S_AFTER, S_END };
+enum xdp_section { S_FACTS, S_STDOUT, S_STDERR, S_GENERATOR, S_BEFORE, S_AFTER, S_END };
 static const char *const sections[] = {[S_STDOUT] = "stdout", [S_STDERR] = "stderr", [S_GENERATOR] = "generator",
 				       [S_BEFORE] = "before", [S_AFTER] = "after", [S_END] = "end"};
 
@@ -74,11 +74,11 @@ static void read_fact(struct output *o, char *line)
 	}
 }
 
-static enum section section_of(const char *line, enum section now)
+static enum xdp_section section_of(const char *line, enum xdp_section now)
 {
 	for (size_t i = S_STDOUT; startswith(line, "# ---- ") && i < ARRAY_SIZE(sections); i++)
 		if (!strcmp(line + 7, sections[i]))
-			return (enum section)i;
+			return (enum xdp_section)i;
 	return now;
 }
 
@@ -109,7 +109,7 @@ static void set_window(struct output *o)
 static void read_all(struct output *o, const char *text, size_t len)
 {
 	struct lines it = {.text = text, .len = len};
-	enum section s = S_FACTS;
+	enum xdp_section s = S_FACTS;
 
 	while (next_line(&it)) {
 		if (!it.ended) /* cut off: half a number is no number */

@@ -39,10 +39,10 @@ struct worker {
 } __attribute__((aligned(128)));
 
 enum { USER, NICE, SYSTEM, IDLE, IOWAIT, IRQ, SOFTIRQ, STEAL, N_TIMES };
-struct cpu { unsigned long long time[N_TIMES], net_rx, net_tx, processed, dropped, squeezed, rps; bool seen; };
+struct cpu_counts { unsigned long long time[N_TIMES], net_rx, net_tx, processed, dropped, squeezed, rps; bool seen; };
 struct snapshot {
 	double at;
-	struct cpu cpu[MAX_CPUS];
+	struct cpu_counts cpu[MAX_CPUS];
 	unsigned long long in, no_port, rcvbuf_errors, in_errors, packets[MAX_WORKERS], bytes[MAX_WORKERS];
 };
 
@@ -214,7 +214,7 @@ static void print(long workers)
 	       after.no_port - before.no_port, after.in_errors - before.in_errors, after.rcvbuf_errors - before.rcvbuf_errors);
 	for (unsigned c = 0; c < MAX_CPUS; c++) {
 		static const char *const name[] = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal"};
-		const struct cpu *a = &before.cpu[c], *b = &after.cpu[c];
+		const struct cpu_counts *a = &before.cpu[c], *b = &after.cpu[c];
 
 		if (!a->seen || !b->seen)
 			continue;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "kernels/watch.h"
+#include "kernels/traced.h"
 #include "lib/fs.h"
 
 #include <ctype.h>
@@ -9,7 +9,7 @@
 
 static const char *const means_known[] = {"ftrace", "kprobe", "perf"};
 
-bool watched_name_ok(const char *name)
+bool traced_name_ok(const char *name)
 {
 	for (const char *p = name; *p; p++)
 		if (!isalnum((unsigned char)*p) && !strchr("_.$", *p))
@@ -17,15 +17,15 @@ bool watched_name_ok(const char *name)
 	return *name && *name != '.' && strlen(name) < 512;
 }
 
-void watched_release(struct watched *w)
+void traced_release(struct traced *w)
 {
 	for (size_t i = 0; i < w->n; i++)
 		free(w->v[i].name);
 	free(w->v);
-	*w = (struct watched){0};
+	*w = (struct traced){0};
 }
 
-static void add(struct watched *w, const char *name, uint64_t hits)
+static void add(struct traced *w, const char *name, uint64_t hits)
 {
 	for (size_t i = 0; i < w->n; i++)
 		if (streq(w->v[i].name, name)) {
@@ -33,11 +33,11 @@ static void add(struct watched *w, const char *name, uint64_t hits)
 			return;
 		}
 	GROW(w->v, w->n, w->cap);
-	w->v[w->n++] = (struct watched_fn){xstrdup(name), hits};
+	w->v[w->n++] = (struct traced_fn){xstrdup(name), hits};
 }
 
 /* "hits NAME N" of ftrace and kprobes, "seen NAME N" of perf */
-static bool take_line(struct watched *w, char *line)
+static bool take_line(struct traced *w, char *line)
 {
 	char *save = NULL, *word[3] = {0}, *rest;
 	double hits;
@@ -45,18 +45,19 @@ static bool take_line(struct watched *w, char *line)
 	for (size_t i = 0; i < 3; i++)
 		word[i] = strtok_r(i ? NULL : line, " ", &save);
 	rest = strtok_r(NULL, " ", &save);
-	if (!word[2] || rest || !watched_name_ok(word[1]) || parse_double(word[2], &hits) < 0 || !(hits >= 0 && hits <= HITS_MAX) ||
-	    hits != floor(hits) || w->n >= WATCHED_MAX || !streq(word[0], streq(w->means, "perf") ? "seen" : "hits"))
+	if (!word[2] || rest || !traced_name_ok(word[1]) || parse_double(word[2], &hits) < 0 ||
+	    !(hits >= 0 && hits <= HITS_MAX) || hits != floor(hits) || w->n >= TRACED_MAX ||
+	    !streq(word[0], streq(w->means, "perf") ? "seen" : "hits"))
 		return false;
 	add(w, word[1], (uint64_t)hits);
 	return true;
 }
 
-int watched_parse(const char *text, size_t len, struct watched *ret)
+int traced_parse(const char *text, size_t len, struct traced *ret)
 {
 	_cleanup_free_ char *copy = xstrndup(text, len);
 	char *save = NULL, *line = strlen(copy) == len ? strtok_r(copy, "\n", &save) : NULL;
-	struct watched w = {0};
+	struct traced w = {0};
 
 	if (line && startswith(line, "none: ")) {
 		_cleanup_free_ char *safe = term_safe(line + strlen("none: "));
@@ -72,7 +73,7 @@ int watched_parse(const char *text, size_t len, struct watched *ret)
 		_cleanup_free_ char *safe = term_safe(line);
 
 		if (!take_line(&w, line)) {
-			watched_release(&w);
+			traced_release(&w);
 			return err_set(-EBADMSG, "the list of watched functions has '%.100s'", safe);
 		}
 	}
@@ -80,19 +81,19 @@ int watched_parse(const char *text, size_t len, struct watched *ret)
 	return 0;
 }
 
-int watched_read(const char *path, struct watched *ret)
+int traced_read(const char *path, struct traced *ret)
 {
 	_cleanup_buf_ struct buf b = {0};
 	int r = fs_read(path, TEXT_MAX, &b);
 
 	if (r == -ENOENT)
 		return err_set(-ENODATA, "the script left no list of watched functions");
-	return r < 0 ? r : watched_parse(buf_str(&b), b.len, ret);
+	return r < 0 ? r : traced_parse(buf_str(&b), b.len, ret);
 }
 
-void watched_merge(struct watched *w, const struct symbols *s)
+void traced_merge(struct traced *w, const struct symbols *s)
 {
-	struct watched out = {.means = w->means};
+	struct traced out = {.means = w->means};
 
 	for (size_t i = 0; i < w->n; i++) {
 		_cleanup_free_ char *base = xstrndup(w->v[i].name, strcspn(w->v[i].name, "."));
@@ -100,6 +101,6 @@ void watched_merge(struct watched *w, const struct symbols *s)
 
 		add(&out, counted ? counted : base, w->v[i].hits);
 	}
-	watched_release(w);
+	traced_release(w);
 	*w = out;
 }

@@ -2,7 +2,7 @@
 /* What a kernel watched itself: the list from the guest, whose text may be anything, and where it goes in the database. */
 #include "bot/engine/profile.h"
 #include "bot/engine/reach.h"
-#include "kernels/watch.h"
+#include "kernels/traced.h"
 #include "tests/tap.h"
 
 static const struct { const char *text; int r; const char *says; } bad[] = {
@@ -24,42 +24,43 @@ static void test_parse(void)
 {
 	static const char text[] = "means ftrace\nhits f 30\nhits f.constprop.0 5\nhits g.isra.0 0\n";
 	static const char map[] = "ffffffff81000000 T f\nffffffff81000100 t f.constprop.0\nffffffff81000200 t g.isra.0\n";
-	_cleanup_(watched_release) struct watched w = {0};
+	_cleanup_(traced_release) struct traced w = {0};
 	_cleanup_(symbols_release) struct symbols s = {0};
 
 	symbols_parse(map, strlen(map), &s);
-	is_int(watched_parse(text, strlen(text), &w), 0, "a list");
+	is_int(traced_parse(text, strlen(text), &w), 0, "a list");
 	ok(w.n == 3 && streq(w.means, "ftrace") && streq(w.v[1].name, "f.constprop.0") && w.v[1].hits == 5, "as the guest wrote it");
-	watched_merge(&w, &s);
+	traced_merge(&w, &s);
 	ok(w.n == 2 && streq(w.v[0].name, "f") && w.v[0].hits == 35, "a copy counts as its function");
 	ok(streq(w.v[1].name, "g") && !w.v[1].hits, "watched in vain");
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++) {
-		struct watched x = {0};
+		struct traced x = {0};
 
-		is_int(watched_parse(bad[i].text, strlen(bad[i].text), &x), bad[i].r, "refused: %.30s", bad[i].text);
+		is_int(traced_parse(bad[i].text, strlen(bad[i].text), &x), bad[i].r, "refused: %.30s", bad[i].text);
 		ok(strstr(err_msg(), bad[i].says) != NULL, "%s", err_msg());
 	}
 	for (size_t n = 0; n < strlen(text); n++) {
-		struct watched x = {0};
+		struct traced x = {0};
 
-		if (watched_parse(text, n, &x) == 0 && x.n > 3)
+		if (traced_parse(text, n, &x) == 0 && x.n > 3)
 			ok(false, "cut at %zu", n);
-		watched_release(&x);
+		traced_release(&x);
 	}
-	ok(watched_name_ok("g.isra.0") && !watched_name_ok("a b") && !watched_name_ok("") && !watched_name_ok("a/b"), "names");
+	ok(traced_name_ok("g.isra.0") && !traced_name_ok("a b") && !traced_name_ok("") && !traced_name_ok("a/b"),
+	   "names");
 }
 
 /* A guest may write what it likes. */
 static void test_many(void)
 {
-	_cleanup_(watched_release) struct watched w = {0};
+	_cleanup_(traced_release) struct traced w = {0};
 	_cleanup_buf_ struct buf b = {0};
 	usec_t start = cpu_usec();
 
 	buf_adds(&b, "means ftrace\n");
 	for (int i = 0; b.len < 4000000; i++)
 		buf_addf(&b, "hits f%d 1\n", i);
-	is_int(watched_parse(b.s, b.len, &w), -EBADMSG, "a list of more functions than anybody asked for");
+	is_int(traced_parse(b.s, b.len, &w), -EBADMSG, "a list of more functions than anybody asked for");
 	ok(cpu_usec() - start < 10 * USEC_PER_SEC, "is refused at once: %.1f s", (cpu_usec() - start) / 1e6);
 }
 
@@ -78,11 +79,11 @@ static int looked(struct store *s, int64_t build, const char *name, uint64_t *n)
 
 static void put(struct store *s, int64_t build, const char *text)
 {
-	_cleanup_(watched_release) struct watched w = {0};
+	_cleanup_(traced_release) struct traced w = {0};
 
-	if (watched_parse(text, strlen(text), &w) < 0)
+	if (traced_parse(text, strlen(text), &w) < 0)
 		ok(false, "%s", err_msg());
-	is_int(watched_store(s, build, "0123456789abcdef", "g", 10, &w), 0, "stored");
+	is_int(traced_store(s, build, "0123456789abcdef", "g", 10, &w), 0, "stored");
 }
 
 static void test_store(void)
