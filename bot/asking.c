@@ -166,13 +166,12 @@ bool asking_lives(struct ctx *c, int64_t comparison)
 
 /* ---- taking back ---- */
 
-static bool by_hand(const char *asked) { return !streq(asked, ASKED_DAEMON); }
+static bool by_hand(enum asked_by asked) { return asked != ASKED_DAEMON; }
 
 static int stop_case(struct ctx *c, struct db_case *k)
 {
-	free(k->state);
 	free(k->note);
-	k->state = xstrdup("ignored");
+	k->state = CASE_IGNORED;
 	k->note = xasprintf(ASKING_STOPPED "; the same 'bisect' or 'kperfbot case reopen %" PRId64 "' goes on", k->id);
 	k->changed = now_usec();
 	store_event(c->store, k->id, k->comparison, 0, "case %" PRId64 ": %s", k->id, k->note);
@@ -184,11 +183,10 @@ static int stop_cases(struct ctx *c, int64_t comparison)
 {
 	struct db_case *k = NULL;
 	size_t n = 0;
-	int r = store_cases(c->store, NULL, &k, &n), stopped = 0;
+	int r = store_cases(c->store, &k, &n), stopped = 0;
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (k[i].comparison == comparison && db_case_lives(&k[i]) && strcmp(k[i].state, "found") &&
-		    by_hand(k[i].asked)) {
+		if (k[i].comparison == comparison && db_case_measures(&k[i]) && by_hand(k[i].asked)) {
 			r = stop_case(c, &k[i]);
 			stopped++;
 		}
@@ -203,8 +201,8 @@ static int stop_question(struct ctx *c, int64_t id, struct asking_left *left)
 	int r = store_comparison_by_id(c->store, id, &q), cases = 0;
 	bool mine = r >= 0 && by_hand(q.asked);
 
-	if (r >= 0 && mine && streq(q.state, "open")) {
-		r = store_comparison_end(c->store, id, "cancelled", NULL, ASKING_STOPPED "; the same 'bisect' goes on");
+	if (r >= 0 && mine && q.state == COMPARISON_OPEN) {
+		r = store_comparison_end(c->store, id, COMPARISON_CANCELLED, FAULT_NONE, ASKING_STOPPED "; the same 'bisect' goes on");
 		left->questions++;
 	}
 	if (r >= 0 && mine)

@@ -2,6 +2,11 @@
 /* Questions, their cases, and the reports that came out of them. */
 #include "db/store-internal.h"
 
+WORDS_DEFINE(comparison_state, COMPARISON_STATES, "state of a comparison");
+WORDS_DEFINE(fault, FAULTS, "fault");
+WORDS_DEFINE(asked_by, ASKERS, "way to ask");
+WORDS_DEFINE(case_state, CASE_STATES, "state of a case");
+
 #define Q(member, type, ...) FIELD(struct db_comparison, member, #member, type, ##__VA_ARGS__)
 static const struct field COMPARISON_FIELDS[] = {
 	Q(id, FT_INT, .key = true),
@@ -13,14 +18,14 @@ static const struct field COMPARISON_FIELDS[] = {
 	Q(job, FT_TEXT),
 	Q(machine, FT_INT),
 	Q(epoch, FT_TEXT, .write = "coalesce(?, '')"),
-	Q(state, FT_TEXT, .write = "coalesce(?, 'open')"),
+	Q(state, FT_WORD, .words = &comparison_state_words),
 	Q(reason, FT_TEXT),
 	Q(created, FT_NOW),
 	Q(ended, FT_INT0),
 	Q(disturbed, FT_INT),
 	Q(after_run, FT_INT, .write = "coalesce(nullif(?, 0), (SELECT coalesce(max(id), 0) FROM run))"),
-	Q(fault, FT_TEXT, .write = "coalesce(?, '')"),
-	Q(asked, FT_TEXT, .write = "coalesce(?, '" ASKED_HAND "')"),
+	Q(fault, FT_WORD, .words = &fault_words),
+	Q(asked, FT_WORD, .words = &asked_by_words),
 };
 ENTITY(COMPARISON, "comparison", "comparison", db_comparison);
 
@@ -30,7 +35,7 @@ static const struct field CASE_FIELDS[] = {
 	C(comparison, FT_INT),
 	C(metric, FT_TEXT, .read = "(SELECT name FROM metric WHERE metric.id = \"case\".metric)",
 	  .write = "(SELECT id FROM metric WHERE name = ?)"),
-	C(state, FT_TEXT),
+	C(state, FT_WORD, .words = &case_state_words),
 	C(part, FT_INT),
 	C(confidence, FT_REAL),
 	C(effect, FT_REAL),
@@ -46,7 +51,8 @@ static const struct field CASE_FIELDS[] = {
 	C(failure, FT_TEXT),
 	C(opened, FT_NOW),
 	C(changed, FT_NOW),
-	C(asked, FT_TEXT, .key = true), /* an update must not undo what another process has said meanwhile */
+	/* an update must not undo what another process has said meanwhile */
+	C(asked, FT_WORD, .key = true, .words = &asked_by_words),
 };
 ENTITY(CASE, "case", "\"case\"", db_case);
 
@@ -73,23 +79,22 @@ void db_delivery_release(struct db_delivery *d) { row_release(&DELIVERY, d); }
 
 /* ---- comparisons ---- */
 
-static int rank(const char *asked) { return streq(asked, ASKED_DAEMON) ? 2 : streq(asked, ASKED_HAND_MAIL); }
-
 /* Asked again by somebody whose questions are mailed. Its cases follow, but one that was reopened by hand only where a
  * person says so. */
-static int ask_again(struct store *s, int64_t id, const char *asked)
+static int ask_again(struct store *s, int64_t id, enum asked_by asked)
 {
+	const char *word = asked_by_word(asked);
 	struct db_comparison old = {0};
-	bool mail = streq(asked, ASKED_HAND_MAIL), higher;
+	bool mail = asked == ASKED_HAND_MAIL, higher;
 	int r = store_comparison_by_id(s, id, &old);
 
-	higher = rank(asked) > rank(old.asked);
+	higher = asked > old.asked;
 	db_comparison_release(&old);
 	if (r >= 0 && higher)
-		r = db_exec(s, "UPDATE comparison SET asked = ? WHERE id = ?", TEXT(asked), INT(id));
+		r = db_exec(s, "UPDATE comparison SET asked = ? WHERE id = ?", TEXT(word), INT(id));
 	if (r >= 0 && (higher || mail))
-		r = db_exec(s, "UPDATE \"case\" SET asked = ? WHERE comparison = ? AND asked = '" ASKED_HAND "'",
-			    TEXT(asked), INT(id));
+		r = db_exec(s, "UPDATE \"case\" SET asked = ? WHERE comparison = ? AND asked = ?", TEXT(word), INT(id),
+			    TEXT(asked_by_word(ASKED_HAND)));
 	return MIN(r, 0);
 }
 
@@ -103,7 +108,7 @@ int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t
 	/* the update changes nothing: it is there so that the existing row gives its id */
 	r = db_insert(s, &COMPARISON, c,
 		      "ON CONFLICT (tree, base, head, kconfig, job, machine, epoch) DO UPDATE SET state = state", &id);
-	if (r >= 0 && rank(c->asked) > 0)
+	if (r >= 0 && c->asked > ASKED_HAND)
 		r = ask_again(s, id, c->asked);
 	r = tx_end(s, r);
 	if (r >= 0)
@@ -116,9 +121,14 @@ int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *re
 	return db_get(s, &COMPARISON, ret, "WHERE id = ?", INT(id));
 }
 
-int store_comparisons(struct store *s, const char *state, struct db_comparison **ret, size_t *ret_n)
+int store_comparisons(struct store *s, struct db_comparison **ret, size_t *ret_n)
 {
-	return db_list(s, &COMPARISON, ret, ret_n, "WHERE ?1 IS NULL OR state = ?1 ORDER BY id", TEXT(state));
+	return db_list(s, &COMPARISON, ret, ret_n, "ORDER BY id");
+}
+
+int store_comparisons_in(struct store *s, enum comparison_state state, struct db_comparison **ret, size_t *ret_n)
+{
+	return db_list(s, &COMPARISON, ret, ret_n, "WHERE state = ? ORDER BY id", TEXT(comparison_state_word(state)));
 }
 
 int store_comparison_newest(struct store *s, int64_t tree, const char *branch, struct db_comparison *ret)
@@ -127,13 +137,13 @@ int store_comparison_newest(struct store *s, int64_t tree, const char *branch, s
 		      TEXT(branch));
 }
 
-int store_comparison_end(struct store *s, int64_t id, const char *state, const char *fault, const char *reason)
+int store_comparison_end(struct store *s, int64_t id, enum comparison_state state, enum fault fault, const char *reason)
 {
 	int r = db_exec(
 		s,
 		"UPDATE comparison SET state = ?1, reason = ?2, ended = CASE ?1 WHEN 'open' THEN NULL ELSE ?3 END, "
-		"fault = coalesce(?5, '') WHERE id = ?4",
-		TEXT(state), TEXT(reason), INT(now_usec()), INT(id), TEXT(fault));
+		"fault = ?5 WHERE id = ?4",
+		TEXT(comparison_state_word(state)), TEXT(reason), INT(now_usec()), INT(id), TEXT(fault_word(fault)));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no comparison %" PRId64 " in the database", id);
 }
@@ -182,28 +192,34 @@ int store_case_put(struct store *s, const struct db_case *c, int64_t *ret_id)
 	return r;
 }
 
-int store_case_asked(struct store *s, int64_t id, const char *asked)
+int store_case_asked(struct store *s, int64_t id, enum asked_by asked)
 {
-	return MIN(db_exec(s, "UPDATE \"case\" SET asked = ? WHERE id = ?", TEXT(asked), INT(id)), 0);
+	return MIN(db_exec(s, "UPDATE \"case\" SET asked = ? WHERE id = ?", TEXT(asked_by_word(asked)), INT(id)), 0);
 }
 
-bool db_case_mails(const struct db_case *c) { return rank(c->asked) > 0; }
+bool db_case_mails(const struct db_case *c) { return c->asked > ASKED_HAND; }
+
+bool db_case_measures(const struct db_case *c)
+{
+	return c->state == CASE_CONFIRMED || c->state == CASE_BISECTING || c->state == CASE_PROVING;
+}
 
 bool db_case_lives(const struct db_case *c)
 {
-	static const char *const live[] = {"suspected", "confirmed", "bisecting", "proving", "found"};
+	return db_case_measures(c) || c->state == CASE_FOUND || (c->state == CASE_UNMAILED && db_case_mails(c));
+}
 
-	for (size_t i = 0; i < ARRAY_SIZE(live); i++)
-		if (streq(c->state, live[i]))
-			return true;
-	return streq(c->state, "unmailed") && db_case_mails(c);
+bool db_case_found(const struct db_case *c)
+{
+	return c->state == CASE_FOUND || c->state == CASE_REPORTED || c->state == CASE_UNMAILED ||
+	       c->state == CASE_UNDELIVERED;
 }
 
 int store_case_by_id(struct store *s, int64_t id, struct db_case *ret) { return db_get(s, &CASE, ret, "WHERE id = ?", INT(id)); }
 
-int store_cases(struct store *s, const char *state, struct db_case **ret, size_t *ret_n)
+int store_cases(struct store *s, struct db_case **ret, size_t *ret_n)
 {
-	return db_list(s, &CASE, ret, ret_n, "WHERE ?1 IS NULL OR state = ?1 ORDER BY id", TEXT(state));
+	return db_list(s, &CASE, ret, ret_n, "ORDER BY id");
 }
 
 /* ---- reports: on the disk before anything goes out ---- */

@@ -148,8 +148,7 @@ static const struct query_topic questions[] = {
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (q.base, q.head, c.culprit)", [F_JOB] = JOB_IS("j"),
 		   [F_MACHINE] = MACHINE_IS("m"), [F_METRIC] = "k.name GLOB ?5", [F_SINCE] = "c.changed >= ?7",
 		   [F_UNTIL] = "c.changed < ?8", [F_STATE] = ONE_OF("c.state", "9"), [F_CASE] = "c.id = ?10"},
-	 .states = "suspected confirmed bisecting proving found reported unmailed undelivered fixed ignored "
-		   "not-reproduced",
+	 .states = "confirmed bisecting proving found reported unmailed undelivered ignored not-reproduced",
 	 .order = "c.id{dir}"},
 	{.what = "trees", .from = "tree t",
 	 .col = {{"tree", "t.name"}, {"kind", "t.kind"}, {"enabled", "t.enabled", K_NUMBER},

@@ -17,6 +17,7 @@
 #define KPB_DB_STORE_H
 #include "lib/base.h"
 #include "lib/table.h"
+#include "lib/words.h"
 
 struct store;
 
@@ -201,47 +202,59 @@ int store_pair_check_get(struct store *s, int64_t build, const char *base, const
 			 const char *name, struct db_pair_check *ret);
 
 /* ---- comparisons, cases ---- */
+#define COMPARISON_STATES(X)                                                                                           \
+	X(COMPARISON_OPEN, "open") X(COMPARISON_SAME, "same") X(COMPARISON_DIFFERENT, "different")                     \
+	X(COMPARISON_BROKEN, "broken") X(COMPARISON_CANCELLED, "cancelled") X(COMPARISON_DISTURBED, "disturbed")
+WORDS_ENUM(comparison_state, COMPARISON_STATES);
+/* Of a broken one: the side that could not be measured. FAULT_INFRA: ours, it says nothing about the commits. */
+#define FAULTS(X)                                                                                                      \
+	X(FAULT_NONE, "") X(FAULT_BASE, "base") X(FAULT_HEAD, "head") X(FAULT_BOTH, "both") X(FAULT_INFRA, "infra")
+WORDS_ENUM(fault, FAULTS);
+/* Who asked: a person, a person who wants it mailed, the daemon. What is asked by hand is mailed to nobody. A later one
+ * of the list outranks the ones before. */
+#define ASKERS(X) X(ASKED_HAND, "hand") X(ASKED_HAND_MAIL, "hand-mail") X(ASKED_DAEMON, "daemon")
+WORDS_ENUM(asked_by, ASKERS);
 struct db_comparison {
-	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *epoch, *state, *reason;
+	int64_t id, tree, machine; char *branch, *base, *head, *kconfig, *job, *epoch, *reason;
 	usec_t created, ended; int64_t disturbed;
-	char *asked;
+	enum comparison_state state; enum fault fault; enum asked_by asked;
 	int64_t after_run;      /* only runs with a larger id count; 0 when written: the newest run there is */
-	char *fault;            /* "", or the side that could not be measured: FAULT_* */
 };
-#define FAULT_BASE "base"
-#define FAULT_HEAD "head"
-#define FAULT_BOTH "both"
-#define FAULT_INFRA "infra"     /* ours: it says nothing about the commits */
-/* Who asked: a person, a person who wants it mailed, the daemon. What is asked by hand is mailed to nobody. */
-#define ASKED_HAND "hand"
-#define ASKED_HAND_MAIL "hand-mail"
-#define ASKED_DAEMON "daemon"
 void db_comparison_release(struct db_comparison *c);
-/* asked NULL: by hand. Existing: its id, and all stays but who asked: hand -> hand-mail -> daemon, never back. Where
- * that rises, or hand-mail asks, its cases that are by hand follow. */
+/* Existing: its id, and all stays but who asked: hand -> hand-mail -> daemon, never back. Where that rises, or hand-mail
+ * asks, its cases that are by hand follow. */
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id);
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
-int store_comparisons(struct store *s, const char *state_or_null, struct db_comparison **ret, size_t *ret_n);
+int store_comparisons(struct store *s, struct db_comparison **ret, size_t *ret_n);
+int store_comparisons_in(struct store *s, enum comparison_state state, struct db_comparison **ret, size_t *ret_n);
 /* The newest one of a branch ('': by hand); -ENOENT. */
 int store_comparison_newest(struct store *s, int64_t tree, const char *branch, struct db_comparison *ret);
-/* fault: FAULT_*, or NULL. */
-int store_comparison_end(struct store *s, int64_t id, const char *state, const char *fault, const char *reason);
+int store_comparison_end(struct store *s, int64_t id, enum comparison_state state, enum fault fault,
+			 const char *reason_or_null);
 int store_comparison_again(struct store *s, int64_t id);        /* runs until now do not count; disturbed: one more */
 
+#define CASE_STATES(X)                                                                                                 \
+	X(CASE_CONFIRMED, "confirmed") X(CASE_BISECTING, "bisecting") X(CASE_PROVING, "proving")                       \
+	X(CASE_FOUND, "found") X(CASE_REPORTED, "reported") X(CASE_UNMAILED, "unmailed")                               \
+	X(CASE_UNDELIVERED, "undelivered") X(CASE_IGNORED, "ignored") X(CASE_NOT_REPRODUCED, "not-reproduced")
+WORDS_ENUM(case_state, CASE_STATES);
 struct db_case {
-	int64_t id, comparison, part, boots, builds; char *metric, *state, *culprit, *proof, *candidates, *note;
+	int64_t id, comparison, part, boots, builds; char *metric, *culprit, *proof, *candidates, *note;
+	enum case_state state;
+	enum asked_by asked;    /* only read */
 	char *failure;          /* "VERDICT: CAUSE" of the runs that fail; NULL: a metric has changed */
 	double confidence, effect, effect_lo, effect_hi, posterior; usec_t opened, changed;
-	char *asked;            /* only read */
 };
 void db_case_release(struct db_case *c);
 /* id 0: insert, asked by whoever asked the comparison; else update all fields but asked. */
 int store_case_put(struct store *s, const struct db_case *c, int64_t *ret_id);
-int store_case_asked(struct store *s, int64_t id, const char *asked);
+int store_case_asked(struct store *s, int64_t id, enum asked_by asked);
 bool db_case_mails(const struct db_case *c);    /* its report goes out by itself */
 bool db_case_lives(const struct db_case *c);    /* there is work to do for it */
+bool db_case_measures(const struct db_case *c); /* that work is builds and runs, not yet a report */
+bool db_case_found(const struct db_case *c);    /* found, whatever became of its report */
 int store_case_by_id(struct store *s, int64_t id, struct db_case *ret);
-int store_cases(struct store *s, const char *state_or_null, struct db_case **ret, size_t *ret_n);
+int store_cases(struct store *s, struct db_case **ret, size_t *ret_n);
 
 /* ---- reports ---- */
 struct db_report { int64_t id, case_id; char *message_id, *subject, *recipients, *text; usec_t created; };

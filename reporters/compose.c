@@ -585,20 +585,17 @@ int report_build(struct store *s, const struct facts *f, const char *git_dir, co
 
 int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id)
 {
-	static const char *const ready[] = {"found", "reported", "unmailed", "undelivered", "fixed"};
 	_cleanup_facts_ struct facts f = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
 	_cleanup_free_ char *dir = NULL;
 	struct report_config without = *cfg;
-	bool may = false;
 	int r = facts_load(s, case_id, git_dir, &f);
 
 	if (r < 0)
 		return r;
-	for (size_t i = 0; i < ARRAY_SIZE(ready); i++)
-		may |= streq(f.c.state, ready[i]);
-	if (!may)
-		return err_set(-EINVAL, "case %" PRId64 " is '%s': it can be reported once it is 'found'", case_id, f.c.state);
+	if (!db_case_found(&f.c))
+		return err_set(-EINVAL, "case %" PRId64 " is '%s': it can be reported once it is 'found'", case_id,
+			       case_state_word(f.c.state));
 	/* files first: a stored report must not name a folder that is not there */
 	if (cfg->reproduce_dir) {
 		r = reproduce_folder(s, &f, cfg, &dir);

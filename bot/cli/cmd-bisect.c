@@ -14,7 +14,7 @@ static bool waits_for_mail(struct ctx *c, const struct db_case *k)
 {
 	struct report_standing st = {0};
 
-	return streq(k->state, "found") && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting;
+	return k->state == CASE_FOUND && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting;
 }
 
 /* Ended when the comparison has ended and each of its cases has, or only waits for a mail server. */
@@ -24,9 +24,9 @@ static int all_ended(void *arg, struct ctx *c)
 	struct db_comparison cmp = {0};
 	struct db_case *cases = NULL;
 	size_t n = 0;
-	bool open = store_comparison_by_id(c->store, id, &cmp) < 0 || streq(cmp.state, "open");
+	bool open = store_comparison_by_id(c->store, id, &cmp) < 0 || cmp.state == COMPARISON_OPEN;
 
-	if (!open && store_cases(c->store, NULL, &cases, &n) >= 0)
+	if (!open && store_cases(c->store, &cases, &n) >= 0)
 		for (size_t i = 0; i < n; i++)
 			open |= cases[i].comparison == id && db_case_lives(&cases[i]) && !waits_for_mail(c, &cases[i]);
 	DB_LIST_RELEASE(cases, n, db_case_release);
@@ -56,8 +56,8 @@ static struct json_object *case_json(const struct db_case *k)
 
 	json_object_object_add(o, "case", json_object_new_int64(k->id));
 	json_object_object_add(o, "metric", json_text(k->metric));
-	json_object_object_add(o, "state", json_text(k->state));
-	json_object_object_add(o, "asked", json_text(k->asked));
+	json_object_object_add(o, "state", json_text(case_state_word(k->state)));
+	json_object_object_add(o, "asked", json_text(asked_by_word(k->asked)));
 	if (k->culprit)
 		json_object_object_add(o, "culprit", json_text(k->culprit));
 	if (set)
@@ -80,13 +80,13 @@ static void print_mailed(const struct ctx *c, const struct db_case *k)
 	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
 	struct report_standing st = {0};
 
-	if ((streq(k->state, "reported") || streq(k->state, "found")) &&
+	if ((k->state == CASE_REPORTED || k->state == CASE_FOUND) &&
 	    report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
 		printf("%zu of %zu recipients have to wait: the daemon tries again\n", st.waiting, st.n);
-	if (streq(k->state, "unmailed"))
+	if (k->state == CASE_UNMAILED)
 		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n",
 		       k->id, smtp);
-	else if (streq(k->state, "undelivered"))
+	else if (k->state == CASE_UNDELIVERED)
 		printf("not mailed: nobody took it; 'kperfbot case show %" PRId64 "' tells why, 'kperfbot report send "
 		       "%" PRId64 "%s --force' tries again\n", k->id, k->id, smtp);
 }
@@ -98,7 +98,7 @@ static void print_case(const struct db_case *k)
 	struct json_object *set = case_set(k);
 
 	term_printf(stdout, "case %" PRId64 ": %s: %s%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n",
-		    k->id, k->state, what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior,
+		    k->id, case_state_word(k->state), what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior,
 		    k->boots, k->builds);
 	for (size_t i = 0; set && i < json_object_array_length(set); i++)
 		term_printf(stdout, "%s %s\n", i ? "      " : "one of", json_object_get_string(
@@ -117,7 +117,7 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 
 	word = engine_ended_word(cmp.state, cmp.reason);
 	if (r >= 0)
-		r = store_cases(c->store, NULL, &cases, &n);
+		r = store_cases(c->store, &cases, &n);
 	if (r >= 0 && !c->json)
 		term_printf(stdout, "%.12s..%.12s: %s%s%s\n", cmp.base, cmp.head, word, *word ? ": " : "",
 			    cmp.reason ? cmp.reason : "");
@@ -126,8 +126,7 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 
 		if (k->comparison != id)
 			continue;
-		*ret_found |= k->culprit && (streq(k->state, "found") || streq(k->state, "reported") ||
-					     streq(k->state, "unmailed") || streq(k->state, "undelivered"));
+		*ret_found |= k->culprit && db_case_found(k);
 		json_object_array_add(list, case_json(k));
 		if (!c->json)
 			print_case(k);
@@ -231,21 +230,20 @@ static int check_ends(const struct ctx *c, const struct asked *a, const struct b
 }
 
 /* What was stopped before the end goes on with all that was measured. Returns how many cases. */
-static int go_on(struct ctx *c, const struct db_comparison *q, const char *asked)
+static int go_on(struct ctx *c, const struct db_comparison *q, enum asked_by asked)
 {
 	struct db_case *k = NULL;
 	size_t n = 0;
-	int r = store_cases(c->store, NULL, &k, &n), cases = 0;
+	int r = store_cases(c->store, &k, &n), cases = 0;
 
-	if (r >= 0 && streq(q->state, "cancelled"))
-		r = store_comparison_end(c->store, q->id, "open", NULL, NULL);
+	if (r >= 0 && q->state == COMPARISON_CANCELLED)
+		r = store_comparison_end(c->store, q->id, COMPARISON_OPEN, FAULT_NONE, NULL);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		if (k[i].comparison != q->id || !streq(k[i].state, "ignored") || !k[i].note ||
+		if (k[i].comparison != q->id || k[i].state != CASE_IGNORED || !k[i].note ||
 		    !startswith(k[i].note, ASKING_STOPPED))
 			continue;
-		free(k[i].state);
 		free(k[i].note);
-		k[i].state = xstrdup("confirmed");
+		k[i].state = CASE_CONFIRMED;
 		k[i].note = NULL;
 		k[i].changed = now_usec();
 		r = store_case_asked(c->store, k[i].id, asked);
@@ -264,7 +262,7 @@ static int take_over(struct ctx *c, int64_t id, const struct bisect_options *o, 
 {
 	struct db_comparison q = {0};
 	int r = store_comparison_by_id(c->store, id, &q), cases = 0;
-	bool ours = r >= 0 && (q.created >= since || streq(q.state, "cancelled") || asking_lives(c, id));
+	bool ours = r >= 0 && (q.created >= since || q.state == COMPARISON_CANCELLED || asking_lives(c, id));
 
 	if (r >= 0)
 		r = cases = go_on(c, &q, o->mail ? ASKED_HAND_MAIL : ASKED_HAND);

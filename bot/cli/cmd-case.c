@@ -213,12 +213,12 @@ static void tell_asked(struct story *s, const struct ctx *c, const struct db_cas
 {
 	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
 
-	tell(s, "asked", "asked by", "%s", streq(one->asked, ASKED_DAEMON) ? "the daemon" :
+	tell(s, "asked", "asked by", "%s", one->asked == ASKED_DAEMON ? "the daemon" :
 	     db_case_mails(one) ? "hand, to be mailed" : "hand, so nobody is mailed");
-	json_object_object_add(s->o, "asked", json_text(one->asked));
-	if (streq(one->state, "unmailed"))
+	json_object_object_add(s->o, "asked", json_text(asked_by_word(one->asked)));
+	if (one->state == CASE_UNMAILED)
 		tell(s, "todo", "to mail it", "kperfbot report send %" PRId64 "%s", one->id, smtp);
-	else if (streq(one->state, "undelivered"))
+	else if (one->state == CASE_UNDELIVERED)
 		tell(s, "todo", "to try again", "kperfbot report send %" PRId64 "%s --force", one->id, smtp);
 }
 
@@ -274,7 +274,7 @@ static int show(struct ctx *c, const struct facts *f)
 	struct story s = {.o = json_object_new_object()};
 
 	count(&s, "case", f->c.id);
-	tell(&s, "state", "state", "%s", f->c.state);
+	tell(&s, "state", "state", "%s", case_state_word(f->c.state));
 	tell_asked(&s, c, &f->c);
 	tell_what(&s, f);
 	tell_culprit(&s, f);
@@ -356,21 +356,19 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 {
 	_cleanup_(db_case_release) struct db_case one = {0};
 	_cleanup_free_ char *note = NULL;
-	const char *user = getenv("SUDO_USER") ? getenv("SUDO_USER") : getenv("USER"), *state;
+	const char *user = getenv("SUDO_USER") ? getenv("SUDO_USER") : getenv("USER");
 	int r = store_case_by_id(c->store, id, &one);
 
 	if (r < 0)
 		return verb_fail(c, r);
 	if (!why && db_case_lives(&one))
-		return verb_fail(c, err_set(-EINVAL, "case %" PRId64 " is open: it is '%s'", id, one.state));
+		return verb_fail(c, err_set(-EINVAL, "case %" PRId64 " is open: it is '%s'", id, case_state_word(one.state)));
 	if (aligned && (r = want_aligned(&one)) < 0)
 		return verb_fail(c, r);
-	state = why ? "ignored" : aligned ? "proving" : is_proven(&one) ? "found" : "confirmed";
 	if (why)
 		note = xasprintf("ignored by %s: %s", user ? user : "somebody", why);
-	free(one.state);
 	free(one.note);
-	one.state = xstrdup(state);
+	one.state = why ? CASE_IGNORED : aligned ? CASE_PROVING : is_proven(&one) ? CASE_FOUND : CASE_CONFIRMED;
 	one.note = TAKE_PTR(note);
 	one.changed = now_usec();
 	/* first: the daemon is awake */
@@ -384,9 +382,9 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 	store_event(c->store, id, one.comparison, 0, "%s", why ? one.note : aligned ? "to be proven with aligned functions, too" :
 		    "reopened by hand");
 	if (c->json)
-		printf("{\"case\": %" PRId64 ", \"state\": \"%s\"}\n", id, state);
+		printf("{\"case\": %" PRId64 ", \"state\": \"%s\"}\n", id, case_state_word(one.state));
 	else
-		term_printf(stdout, "case %" PRId64 " is %s now%s\n", id, state, why || mail ? "" :
+		term_printf(stdout, "case %" PRId64 " is %s now%s\n", id, case_state_word(one.state), why || mail ? "" :
 			    "; what comes of it is not mailed: reopened by hand, without --mail");
 	return EXIT_DONE;
 }
@@ -439,8 +437,8 @@ const struct verb verb_case = {
 	.name = "case",
 	.usage = "list [--state=STATE] [--tree=NAME]\nshow N\nignore N --why TEXT\nreopen N [--aligned] [--mail]",
 	.summary = "changes that were found: what, how much, how sure, which commit",
-	.text = "A case is a significant change of a KPI on a tree. It goes from suspected over confirmed, bisecting, proving and found\n"
-		"to reported; or it is not-reproduced, fixed, or ignored with a reason. ignore stops its work; reopen takes it up again\n"
+	.text = "A case is a significant change of a KPI on a tree. It goes from confirmed over bisecting, proving and found\n"
+		"to reported; or it is not-reproduced, or ignored with a reason. ignore stops its work; reopen takes it up again\n"
 		"with all that was measured.\n\n"
 		"A case that was asked for or reopened by hand without --mail ends as unmailed; one whose report\n"
 		"nobody has got (by SMTP; where that is off, in the mbox) as undelivered. 'report send' helps with\n"

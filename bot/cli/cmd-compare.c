@@ -152,7 +152,7 @@ static int add_disturbed(struct ctx *c, const struct columns *col, struct view *
 {
 	struct db_comparison *list = NULL;
 	size_t n_list = 0;
-	int r = store_comparisons(c->store, "disturbed", &list, &n_list);
+	int r = store_comparisons_in(c->store, COMPARISON_DISTURBED, &list, &n_list);
 
 	for (size_t i = 0; r >= 0 && i < n_list; i++)
 		for (size_t k = 1; k < col->n; k++)

@@ -200,7 +200,7 @@ static bool find_question(struct demo *d)
 	struct db_comparison *cmp = NULL;
 	size_t n = 0;
 
-	if (d->progress.n || store_comparisons(d->c->store, NULL, &cmp, &n) < 0)
+	if (d->progress.n || store_comparisons(d->c->store, &cmp, &n) < 0)
 		return d->progress.n > 0;
 	for (size_t i = 0; i < n && !d->progress.n; i++)
 		if (streq(cmp[i].head, d->head) && streq(cmp[i].base, d->base))
@@ -247,25 +247,23 @@ static void show_progress(struct demo *d)
 /* Over when the comparison of the new head has ended and no case of it is alive. */
 static int demo_over(struct demo *d)
 {
-	static const char *const live[] = {"suspected", "confirmed", "bisecting", "proving", "found"};
 	struct db_comparison *cmp = NULL;
 	struct db_case *cases = NULL;
 	size_t n = 0, n_cases = 0;
 	int over = 0;
 	bool open = false;
 
-	if (store_comparisons(d->c->store, NULL, &cmp, &n) < 0 || store_cases(d->c->store, NULL, &cases, &n_cases) < 0)
+	if (store_comparisons(d->c->store, &cmp, &n) < 0 || store_cases(d->c->store, &cases, &n_cases) < 0)
 		return 0;
 	for (size_t i = 0; i < n; i++)
 		if (streq(cmp[i].head, d->head) && streq(cmp[i].base, d->base)) {
 			over = 1;
-			open |= streq(cmp[i].state, "open");
+			open |= cmp[i].state == COMPARISON_OPEN;
 		}
 	over = over && !open;
 	for (size_t i = 0; i < n_cases; i++) {
-		for (size_t k = 0; k < ARRAY_SIZE(live); k++)
-			if (streq(cases[i].state, live[k]))
-				over = 0;
+		if (db_case_lives(&cases[i]))
+			over = 0;
 		if (cases[i].part == 0 && !d->found.id && over) {
 			d->found = cases[i];
 			cases[i] = (struct db_case){0};

@@ -307,7 +307,7 @@ static int place_for(struct engine *e, const struct asked *a, const char *commit
 	int r = engine_ask(e, &a->tree, &a->tcfg, "", commit, commit, job, machine, &id);
 
 	if (r >= 0)
-		r = store_comparison_end(e->store, id, "cancelled", NULL, "runs by hand");
+		r = store_comparison_end(e->store, id, COMPARISON_CANCELLED, FAULT_NONE, "runs by hand");
 	return r < 0 ? r : engine_scope(e, id, ret);
 }
 

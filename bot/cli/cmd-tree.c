@@ -267,9 +267,9 @@ static void add_ended_case(struct ctx *c, const char *who, int64_t comparison, s
 	struct db_case *cases = NULL;
 	size_t n = 0;
 
-	if (store_cases(c->store, "not-reproduced", &cases, &n) >= 0)
+	if (store_cases(c->store, &cases, &n) >= 0)
 		for (size_t i = 0; i < n; i++)
-			if (cases[i].comparison == comparison && cases[i].note &&
+			if (cases[i].state == CASE_NOT_REPRODUCED && cases[i].comparison == comparison && cases[i].note &&
 			    startswith(cases[i].note, ENGINE_CANNOT))
 				add_words(b, "%s: case %" PRId64 " %s", who, cases[i].id, cases[i].note);
 	DB_LIST_RELEASE(cases, n, db_case_release);
@@ -282,10 +282,10 @@ static void add_question(struct ctx *c, int64_t tree, const char *branch, struct
 	struct db_comparison q = {0};
 	int r = store_comparison_newest(c->store, tree, branch, &q);
 
-	if (r >= 0 && q.reason && (streq(q.state, "open") || streq(q.state, "broken")))
-		add_words(b, "%s: comparison %" PRId64 " %s: %s", who, q.id, streq(q.state, "open") ? "waits" : q.state,
+	if (r >= 0 && q.reason && (q.state == COMPARISON_OPEN || q.state == COMPARISON_BROKEN))
+		add_words(b, "%s: comparison %" PRId64 " %s: %s", who, q.id, q.state == COMPARISON_OPEN ? "waits" : comparison_state_word(q.state),
 			  q.reason);
-	else if (r >= 0 && streq(q.state, "different"))
+	else if (r >= 0 && q.state == COMPARISON_DIFFERENT)
 		add_ended_case(c, who, q.id, b);
 	db_comparison_release(&q);
 }

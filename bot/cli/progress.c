@@ -162,15 +162,15 @@ static void find_phase(const struct progress *p, struct ctx *c, const struct db_
 	struct db_case *k = NULL;
 	size_t n = 0;
 
-	w->phase = !p->search ? FORECAST_RUNS : streq(q->state, "open") ? FORECAST_COMPARING : FORECAST_WRITING;
+	w->phase = !p->search ? FORECAST_RUNS : q->state == COMPARISON_OPEN ? FORECAST_COMPARING : FORECAST_WRITING;
 	if (w->phase == FORECAST_COMPARING)
 		w->ends_missing = !is_built(c, q, q->base) + !is_built(c, q, q->head);
-	if (w->phase != FORECAST_WRITING || store_cases(c->store, NULL, &k, &n) < 0)
+	if (w->phase != FORECAST_WRITING || store_cases(c->store, &k, &n) < 0)
 		return;
 	for (size_t i = 0; i < n; i++)
 		if (k[i].comparison == q->id && db_case_lives(&k[i])) {
-			w->phase = streq(k[i].state, "proving") ? FORECAST_PROVING :
-				   streq(k[i].state, "found") ? FORECAST_WRITING : FORECAST_SEARCHING;
+			w->phase = k[i].state == CASE_PROVING ? FORECAST_PROVING :
+				   k[i].state == CASE_FOUND ? FORECAST_WRITING : FORECAST_SEARCHING;
 			w->searched = (int)MAX(k[i].builds - 2, 0);
 		}
 	DB_LIST_RELEASE(k, n, db_case_release);

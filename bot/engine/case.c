@@ -9,7 +9,7 @@
 #define PRIO_SEARCH 200
 #define MAX_READY 20000         /* candidates up to which the build cache is looked through */
 
-int case_state(struct engine *e, struct db_case *c, const char *state, const char *fmt, ...)
+int case_state(struct engine *e, struct db_case *c, enum case_state state, const char *fmt, ...)
 {
 	char text[1024];
 	va_list ap;
@@ -17,10 +17,9 @@ int case_state(struct engine *e, struct db_case *c, const char *state, const cha
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	free(c->state);
-	c->state = xstrdup(state);
+	c->state = state;
 	c->changed = now_usec();
-	store_event(e->store, c->id, c->comparison, 0, "case %" PRId64 " %s: %s", c->id, state, text);
+	store_event(e->store, c->id, c->comparison, 0, "case %" PRId64 " %s: %s", c->id, case_state_word(state), text);
 	return store_case_put(e->store, c, NULL);
 }
 
@@ -90,7 +89,7 @@ static int load_earlier(struct engine *e, const struct db_case *c, struct known_
 {
 	struct db_case *all = NULL;
 	size_t n = 0;
-	int r = store_cases(e->store, NULL, &all, &n);
+	int r = store_cases(e->store, &all, &n);
 
 	f->earlier = xcalloc(n, sizeof(*f->earlier));
 	f->below = xcalloc(n, sizeof(*f->below));
@@ -343,7 +342,7 @@ static int found_one(struct engine *e, const struct scope *s, struct db_case *c,
 	c->effect_hi = step->effect_hi;
 	if (parent == UINT32_MAX) {
 		case_note(c, "the culprit begins a history of its own: it has no parent, so there is no proof");
-		return case_state(e, c, "found", "%.12s, posterior %.4f; not proven: it has no parent", c->culprit,
+		return case_state(e, c, CASE_FOUND, "%.12s, posterior %.4f; not proven: it has no parent", c->culprit,
 				  c->posterior);
 	}
 	return proof_start(e, s, c, c->culprit, f->range.oid[parent]);
@@ -364,7 +363,7 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 			r = store_task_by_id(e->store, task, &t);
 			if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled"))) {
 				case_note(c, t.result);
-				r = case_state(e, c, "not-reproduced", "%.12s cannot be built here: %s",
+				r = case_state(e, c, CASE_NOT_REPRODUCED, "%.12s cannot be built here: %s",
 					      f->range.oid[step->node], t.result ? t.result : "no reason known");
 			}
 			db_task_release(&t);
@@ -406,7 +405,7 @@ static int found_set(struct engine *e, struct db_case *c, const struct search_st
 
 	c->posterior = step->posterior;
 	case_note(c, note);
-	return case_state(e, c, "found", "one of %u commits, posterior %.4f: %s", step->set_n, step->posterior,
+	return case_state(e, c, CASE_FOUND, "one of %u commits, posterior %.4f: %s", step->set_n, step->posterior,
 			  step->why);
 }
 
@@ -425,8 +424,8 @@ static int found_nothing(struct engine *e, const struct scope *s, struct db_case
 				 "did, lies outside of %.12s..%.12s",
 				 s->cmp.base, s->cmp.head);
 	case_note(c, note);
-	return c->failure ? case_state(e, c, "not-reproduced", "%s", note)
-			  : case_state(e, c, "not-reproduced", "%s; effects above %.3f%% are excluded", note,
+	return c->failure ? case_state(e, c, CASE_NOT_REPRODUCED, "%s", note)
+			  : case_state(e, c, CASE_NOT_REPRODUCED, "%s; effects above %.3f%% are excluded", note,
 				       100 * step->excluded);
 }
 
@@ -464,7 +463,7 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 			if (f.cleared.n)
 				r = proof_nobody(e, c, step.why);
 			else
-				r = case_state(e, c, "not-reproduced", "gave up after %" PRId64 " boots: %s", c->boots,
+				r = case_state(e, c, CASE_NOT_REPRODUCED, "gave up after %" PRId64 " boots: %s", c->boots,
 					      c->note ? c->note : "");
 			break;
 		}
@@ -480,7 +479,7 @@ static int start_search(struct engine *e, const struct scope *s, struct db_case 
 
 	if (isfinite(k.learnt.clean) && isfinite(k.learnt.incremental))
 		snprintf(clean, sizeof(clean), " (from nothing %.3g s)", k.learnt.clean);
-	return case_state(e, c, "bisecting", "%.12s..%.12s; a boot takes about %.3g s, a build %.3g s%s", s->cmp.base, s->cmp.head,
+	return case_state(e, c, CASE_BISECTING, "%.12s..%.12s; a boot takes about %.3g s, a build %.3g s%s", s->cmp.base, s->cmp.head,
 			 k.boot, k.build, clean);
 }
 
@@ -520,8 +519,8 @@ int engine_settle(struct engine *e, struct db_case *c)
 
 	if (r < 0 || !st.sent)
 		return r;
-	if (streq(c->state, "found") || streq(c->state, "unmailed") || streq(c->state, "undelivered"))
-		r = case_state(e, c, "reported", st.n > 1 ? "%zu of %zu recipients have it" : "report delivered",
+	if (c->state == CASE_FOUND || c->state == CASE_UNMAILED || c->state == CASE_UNDELIVERED)
+		r = case_state(e, c, CASE_REPORTED, st.n > 1 ? "%zu of %zu recipients have it" : "report delivered",
 			       st.sent, st.n);
 	return r < 0 ? r : 1;
 }
@@ -577,12 +576,12 @@ static int told_before(struct engine *e, struct db_case *c)
 	struct db_case *all = NULL;
 	size_t n = 0;
 	const char *smtp = e->cfg->mail_smtp_enabled ? " --smtp" : "";
-	int r = c->culprit && streq(c->asked, ASKED_DAEMON) ? store_cases(e->store, NULL, &all, &n) : 0, told = 0;
+	int r = c->culprit && c->asked == ASKED_DAEMON ? store_cases(e->store, &all, &n) : 0, told = 0;
 
 	for (size_t i = 0; r >= 0 && i < n && !told; i++) {
-		bool is = streq(all[i].state, "reported");
-		bool ignored = streq(all[i].state, "ignored") && streq(all[i].asked, ASKED_DAEMON);
-		bool soon = streq(all[i].state, "found") && db_case_mails(&all[i]) && all[i].id < c->id;
+		bool is = all[i].state == CASE_REPORTED;
+		bool ignored = all[i].state == CASE_IGNORED && all[i].asked == ASKED_DAEMON;
+		bool soon = all[i].state == CASE_FOUND && db_case_mails(&all[i]) && all[i].id < c->id;
 
 		if (all[i].id == c->id || !(is || soon || ignored) || !same_news(e, &all[i], c))
 			continue;
@@ -591,12 +590,12 @@ static int told_before(struct engine *e, struct db_case *c)
 			free(c->note);
 			c->note = xasprintf("case %" PRId64 " told of this commit; 'kperfbot report send %" PRId64
 					    "%s' mails this one, too", all[i].id, c->id, smtp);
-			r = case_state(e, c, "reported", "%s", c->note);
+			r = case_state(e, c, CASE_REPORTED, "%s", c->note);
 		} else if (ignored) {
 			free(c->note);
 			c->note = xasprintf("case %" PRId64 " is about this commit and is ignored; 'kperfbot report send %"
 					    PRId64 "%s' mails this one", all[i].id, c->id, smtp);
-			r = case_state(e, c, "ignored", "%s", c->note);
+			r = case_state(e, c, CASE_IGNORED, "%s", c->note);
 		}
 	}
 	DB_LIST_RELEASE(all, n, db_case_release);
@@ -611,20 +610,20 @@ static int report(struct engine *e, struct db_case *c)
 	int r = case_task(e, c, "report", NULL, &t);
 
 	if (r >= 0 && gave_up(&t))
-		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64
+		r = case_state(e, c, CASE_UNDELIVERED, "nobody has the report: %s; 'kperfbot report send %" PRId64
 			       "%s' tries again", t.result ? t.result : t.state, c->id, smtp);
 	if (r < 0 || !streq(t.state, "done"))
 		return MIN(r, 0);
 	r = engine_settle(e, c);
 	if (r == 0 && !db_case_mails(c))
-		return case_state(e, c, "unmailed", "asked by hand, so not mailed; 'kperfbot report send %" PRId64
+		return case_state(e, c, CASE_UNMAILED, "asked by hand, so not mailed; 'kperfbot report send %" PRId64
 				  "%s' mails it", c->id, smtp);
 	if (r == 0)
 		r = told_before(e, c);
 	if (r == 0)
 		r = send(e, c, &why);
 	if (r > 0 && why)
-		r = case_state(e, c, "undelivered", "nobody has the report: %s; 'kperfbot report send %" PRId64
+		r = case_state(e, c, CASE_UNDELIVERED, "nobody has the report: %s; 'kperfbot report send %" PRId64
 			       "%s --force' tries again", why, c->id, smtp);
 	return MIN(r, 0);
 }
@@ -634,9 +633,9 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 	struct scope s = {0};
 	int r = 0;
 
-	if (streq(c->state, "unmailed"))
-		return case_state(e, c, "found", "asked again, and now to be mailed");
-	if (streq(c->state, "found"))
+	if (c->state == CASE_UNMAILED)
+		return case_state(e, c, CASE_FOUND, "asked again, and now to be mailed");
+	if (c->state == CASE_FOUND)
 		return report(e, c);
 	if (engine_has_active(e, c->comparison, c->id))
 		return 0;
@@ -648,10 +647,10 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 		return r;
 	if (r == 0) {
 		case_note(c, "the configuration or the toolchain has changed meanwhile");
-		r = case_state(e, c, "not-reproduced", "the configuration or the toolchain has changed meanwhile");
-	} else if (streq(c->state, "suspected") || streq(c->state, "confirmed"))
+		r = case_state(e, c, CASE_NOT_REPRODUCED, "the configuration or the toolchain has changed meanwhile");
+	} else if (c->state == CASE_CONFIRMED)
 		r = start_search(e, &s, c);
-	else if (streq(c->state, "proving"))
+	else if (c->state == CASE_PROVING)
 		r = proof_go_on(e, &s, c);
 	else
 		r = bisect(e, &s, c);
@@ -659,7 +658,7 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 		_cleanup_free_ char *why = xstrdup(err_msg());
 
 		case_note(c, why);
-		r = case_state(e, c, "not-reproduced", "%s", why);
+		r = case_state(e, c, CASE_NOT_REPRODUCED, "%s", why);
 	}
 	scope_release(&s);
 	return r;

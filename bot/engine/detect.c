@@ -28,9 +28,9 @@ static int wider_covers(struct engine *e, const struct detect_scope *d, const ch
 
 	if (tree_is_ancestor(dir, c->base, before) != 1 || tree_is_ancestor(dir, at, c->head) != 1)
 		return 0;
-	if (streq(c->state, "open"))
+	if (c->state == COMPARISON_OPEN)
 		return 1;
-	r = store_cases(e->store, NULL, &all, &n);
+	r = store_cases(e->store, &all, &n);
 	for (size_t i = 0; r >= 0 && i < n && !yes; i++)
 		if (all[i].comparison == c->id && streq(all[i].metric, d->metric))
 			yes = !all[i].culprit || (tree_is_ancestor(dir, all[i].culprit, at) == 1 &&
@@ -44,14 +44,14 @@ static int covered(struct engine *e, const struct detect_scope *d, int64_t machi
 	_cleanup_free_ char *dir = engine_git_dir(e->cfg, d->tree->name);
 	struct db_comparison *all = NULL;
 	size_t n = 0;
-	int r = store_comparisons(e->store, NULL, &all, &n), yes = 0;
+	int r = store_comparisons(e->store, &all, &n), yes = 0;
 
 	for (size_t i = 0; r >= 0 && i < n && !yes; i++) {
 		if (!same_question(d, &all[i], machine))
 			continue;
 		if (streq(all[i].base, before) && streq(all[i].head, at))
 			yes = 1;
-		else if (streq(all[i].state, "open") || streq(all[i].state, "different"))
+		else if (all[i].state == COMPARISON_OPEN || all[i].state == COMPARISON_DIFFERENT)
 			yes = r = wider_covers(e, d, dir, &all[i], before, at);
 	}
 	DB_LIST_RELEASE(all, n, db_comparison_release);
@@ -84,16 +84,16 @@ static int runs_after(struct engine *e, const struct scope *s, const char *commi
 
 /* Who asked for boots of this commit: what its own series shows because a person asked for them, that person asks. */
 static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t machine, const char *at,
-			 const char **ret)
+			 enum asked_by *ret)
 {
 	struct db_comparison *all = NULL;
 	size_t n = 0;
-	int r = store_comparisons(e->store, NULL, &all, &n);
+	int r = store_comparisons(e->store, &all, &n);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		if (same_question(d, &all[i], machine) && streq(all[i].base, at) && streq(all[i].head, at) &&
-		    !streq(all[i].asked, ASKED_DAEMON))
-			*ret = streq(all[i].asked, ASKED_HAND_MAIL) ? ASKED_HAND_MAIL : ASKED_HAND;
+		    all[i].asked != ASKED_DAEMON)
+			*ret = all[i].asked == ASKED_HAND_MAIL ? ASKED_HAND_MAIL : ASKED_HAND;
 	DB_LIST_RELEASE(all, n, db_comparison_release);
 	return MIN(r, 0);
 }
@@ -108,8 +108,8 @@ static int place_of_boots(struct engine *e, const struct detect_scope *d, const 
 
 	if (r >= 0)
 		r = store_comparison_by_id(e->store, id, &c);
-	if (r >= 0 && streq(c.state, "open"))
-		r = store_comparison_end(e->store, id, "cancelled", NULL, "boots for a provisional change point");
+	if (r >= 0 && c.state == COMPARISON_OPEN)
+		r = store_comparison_end(e->store, id, COMPARISON_CANCELLED, FAULT_NONE, "boots for a provisional change point");
 	db_comparison_release(&c);
 	return r < 0 ? r : engine_scope(e, id, ret);
 }
@@ -151,7 +151,7 @@ static int answer(struct engine *e, const struct detect_scope *d, const struct h
 	if (!change_no_base(p->before, p->after))
 		buf_adds(&change, "by ");
 	add_change(&change, p->before, p->after);
-	if (r == 0 && streq(e->asked, ASKED_DAEMON))
+	if (r == 0 && e->asked == ASKED_DAEMON)
 		r = asked_by_hand(e, d, machine, at, &asker.asked);
 	if (r != 0)
 		return MIN(r, 0);
@@ -256,7 +256,6 @@ static int look_at_job(struct engine *e, struct detect_scope *d, const struct jo
 /* Work of this tree that is not done: what it brings is waited for. */
 static bool busy(struct engine *e, const struct db_tree *tree)
 {
-	static const char *const live[] = {"suspected", "confirmed", "bisecting", "proving"};
 	struct db_case *cases = NULL;
 	size_t n = 0;
 	bool yes = false;
@@ -269,15 +268,14 @@ static bool busy(struct engine *e, const struct db_tree *tree)
 		db_comparison_release(&c);
 	}
 	if (!yes)
-		(void)store_cases(e->store, NULL, &cases, &n);
-	for (size_t i = 0; i < n && !yes; i++)
-		for (size_t k = 0; k < ARRAY_SIZE(live); k++) {
-			struct db_comparison c = {0};
+		(void)store_cases(e->store, &cases, &n);
+	for (size_t i = 0; i < n && !yes; i++) {
+		struct db_comparison c = {0};
 
-			yes |= streq(cases[i].state, live[k]) && store_comparison_by_id(e->store, cases[i].comparison, &c) >= 0 &&
-			       c.tree == tree->id;
-			db_comparison_release(&c);
-		}
+		yes = db_case_measures(&cases[i]) && store_comparison_by_id(e->store, cases[i].comparison, &c) >= 0 &&
+		      c.tree == tree->id;
+		db_comparison_release(&c);
+	}
 	DB_LIST_RELEASE(cases, n, db_case_release);
 	return yes;
 }

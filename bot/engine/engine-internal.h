@@ -6,7 +6,7 @@
 #include "bot/engine/engine.h"
 
 /* New state of a case, with an event that says why. */
-int case_state(struct engine *e, struct db_case *c, const char *state, const char *fmt, ...) _printf_(4, 5);
+int case_state(struct engine *e, struct db_case *c, enum case_state state, const char *fmt, ...) _printf_(4, 5);
 int case_note(struct db_case *c, const char *note);
 /* A number of the proof's JSON, NAN where there is none. */
 double proof_number(const struct db_case *c, const char *key);

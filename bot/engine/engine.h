@@ -32,7 +32,7 @@ struct engine {
 	/* trees with new heads that wait for their turn: after the last engine_plan(), and after the one before */
 	struct strv waiting, waited;
 	struct troubles *troubles;      /* kept by the caller from one plan to the next; NULL: errors are returned */
-	const char *asked;      /* who asks: ASKED_HAND (or NULL) or ASKED_HAND_MAIL; engine_plan(): ASKED_DAEMON */
+	enum asked_by asked;    /* engine_plan(): ASKED_DAEMON */
 };
 
 /* New heads are asked about while a tree has fewer open comparisons of branches than that; the rest waits for a later
@@ -131,7 +131,7 @@ int engine_same_epoch(const struct scope *s);
 /* How a comparison's end is told before its reason: its state, but "" where that is 'same' and the reason begins with
  * NO_CHANGE_SHOWN, which says it in its own words. */
 #define NO_CHANGE_SHOWN "no change shown"
-const char *engine_ended_word(const char *state, const char *reason);
+const char *engine_ended_word(enum comparison_state state, const char *reason);
 
 int engine_plan_comparison(struct engine *e, int64_t id);        /* judge.c */
 int engine_plan_case(struct engine *e, struct db_case *c);      /* case.c */

@@ -142,15 +142,15 @@ static int known_case(struct engine *e, const struct scope *s, const char *kind,
 {
 	struct db_case *all = NULL;
 	size_t n = 0;
-	int r = store_cases(e->store, NULL, &all, &n);
+	int r = store_cases(e->store, &all, &n);
 
 	*ret = 0;
 	for (size_t i = n; r >= 0 && !*ret && i-- > 0;) {
 		struct db_comparison c = {0};
-		bool told = db_case_mails(&all[i]) || streq(all[i].state, "ignored");
+		bool told = db_case_mails(&all[i]) || all[i].state == CASE_IGNORED;
 
 		if (!all[i].failure || !streq(kind_of_failure(all[i].failure), kind) || !told ||
-		    streq(all[i].state, "not-reproduced") ||
+		    all[i].state == CASE_NOT_REPRODUCED ||
 		    store_comparison_by_id(e->store, all[i].comparison, &c) < 0)
 			continue;
 		if (same_question(s, &c, kind) && in_range(s, all[i].culprit ? all[i].culprit : c.head))
@@ -203,7 +203,7 @@ int failure_compare(struct engine *e, const struct scope *s, const char *failure
 static int open_case(struct engine *e, const struct scope *s, const char *failure, const struct failure_sides *f,
 		     int64_t *ret)
 {
-	struct db_case c = {.comparison = s->cmp.id, .metric = (char *)FAILURE_METRIC, .state = (char *)"confirmed",
+	struct db_case c = {.comparison = s->cmp.id, .metric = (char *)FAILURE_METRIC, .state = CASE_CONFIRMED,
 			    .confidence = e->cfg->confidence, .effect = f->rate_b - f->rate_a, .effect_lo = NAN,
 			    .effect_hi = NAN, .posterior = NAN, .boots = f->n_a + f->n_b, .builds = 2,
 			    .failure = (char *)failure};
@@ -228,7 +228,7 @@ int failure_of_head(struct engine *e, const struct scope *s, char **ret_text)
 
 	if (r < 0 || !failure)
 		return r;
-	if (streq(s->cmp.asked, ASKED_DAEMON))
+	if (s->cmp.asked == ASKED_DAEMON)
 		r = known_case(e, s, kind_of_failure(failure), &id);
 	if (r < 0 || id) {
 		*ret_text = xasprintf("; case %" PRId64 " is about it", id);

@@ -15,8 +15,8 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	struct db_machine m = {0};
 	char epoch[BUILD_EPOCH] = "";
 	struct db_comparison c = {.tree = tree->id, .epoch = epoch, .branch = (char *)branch, .base = (char *)base, .head = (char *)head,
-				  .kconfig = tcfg->kconfig, .job = job->id, .state = (char *)"open",
-				  .asked = (char *)e->asked};
+				  .kconfig = tcfg->kconfig, .job = job->id, .state = COMPARISON_OPEN,
+				  .asked = e->asked};
 	int r = store_machine_get(e->store, machine, &m);
 
 	if (r == -ENOENT)
@@ -32,15 +32,14 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	return MIN(r, 0);
 }
 
-const char *engine_ended_word(const char *state, const char *reason)
+const char *engine_ended_word(enum comparison_state state, const char *reason)
 {
-	return streq(state, "same") && reason && startswith(reason, NO_CHANGE_SHOWN) ? "" : state;
+	return state == COMPARISON_SAME && reason && startswith(reason, NO_CHANGE_SHOWN) ? "" : comparison_state_word(state);
 }
 
-/* fault: FAULT_* of a comparison that could not be measured, else NULL. */
-static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault,
+static int end_comparison(struct engine *e, const struct scope *s, enum comparison_state state, enum fault fault,
 			  const char *fmt, ...) _printf_(5, 6);
-static int end_comparison(struct engine *e, const struct scope *s, const char *state, const char *fault,
+static int end_comparison(struct engine *e, const struct scope *s, enum comparison_state state, enum fault fault,
 			  const char *fmt, ...)
 {
 	char text[2048];
@@ -85,7 +84,7 @@ static int side_build(struct engine *e, const struct scope *s, const char *commi
 	return r;
 }
 
-static const char *fault_of(bool base, bool head)
+static enum fault fault_of(bool base, bool head)
 {
 	return base && head ? FAULT_BOTH : base ? FAULT_BASE : FAULT_HEAD;
 }
@@ -106,11 +105,11 @@ static int need_builds(struct engine *e, const struct scope *s)
 			r = state[i] < 0 ? state[i] : MIN(r, state[i]);
 	}
 	if (r > 0 && (why[0] || why[1])) /* known of both: the one that is to blame is not compared with again */
-		r = end_comparison(e, s, "broken", state[0] == -ECANCELED || state[1] == -ECANCELED
+		r = end_comparison(e, s, COMPARISON_BROKEN, state[0] == -ECANCELED || state[1] == -ECANCELED
 				   ? FAULT_INFRA : fault_of(why[0], why[1]), "%s%s%s", why[0] ? why[0] : "",
 				   why[0] && why[1] ? "; " : "", why[1] ? why[1] : "");
 	else if (r > 0 && streq(b[0].image_hash, b[1].image_hash))
-		r = end_comparison(e, s, "same", NULL, "both build the same image");
+		r = end_comparison(e, s, COMPARISON_SAME, FAULT_NONE, "both build the same image");
 	db_build_release(&b[0]);
 	db_build_release(&b[1]);
 	free(why[0]);
@@ -120,7 +119,7 @@ static int need_builds(struct engine *e, const struct scope *s)
 
 static int open_case(struct engine *e, const struct scope *s, const char *metric, const struct verdict_result *v, size_t boots)
 {
-	struct db_case c = {.comparison = s->cmp.id, .metric = (char *)metric, .state = (char *)"confirmed",
+	struct db_case c = {.comparison = s->cmp.id, .metric = (char *)metric, .state = CASE_CONFIRMED,
 			    .confidence = e->cfg->confidence, .effect = v->effect, .effect_lo = v->lo, .effect_hi = v->hi,
 			    .posterior = NAN, .boots = boots, .builds = 2};
 	_cleanup_buf_ struct buf what = {0};
@@ -271,7 +270,7 @@ static int side_broken(struct engine *e, const struct scope *s)
 		return r;
 	if (!base && (r = failure_of_head(e, s, &more)) != 0)
 		return r;
-	r = end_comparison(e, s, "broken", fault_of(base, head), "%s%s%s%s", base ? base : "", base && head ? "; " : "",
+	r = end_comparison(e, s, COMPARISON_BROKEN, fault_of(base, head), "%s%s%s%s", base ? base : "", base && head ? "; " : "",
 			   head ? head : "", more ? more : "");
 	return r < 0 ? r : 1;
 }
@@ -307,7 +306,7 @@ static int disturbed(struct engine *e, const struct scope *s, const struct judge
 	if (r < 0)
 		return r;
 	if (s->cmp.disturbed + 1 >= MAX_DISTURBED)
-		return end_comparison(e, s, "disturbed", NULL, "machine '%s' was %s; 'kperfbot machine show %s'",
+		return end_comparison(e, s, COMPARISON_DISTURBED, FAULT_NONE, "machine '%s' was %s; 'kperfbot machine show %s'",
 				      s->machine.name, what, s->machine.name);
 	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: machine '%s' was %s: measuring again", s->cmp.base,
 		    s->cmp.head, s->machine.name, what);
@@ -362,13 +361,13 @@ static int end_judged(struct engine *e, const struct scope *s, const struct judg
 	add_failed(e, s, s->cmp.head, &beside);
 	if (j->verdict == VERDICT_DIFFERENT)
 		r = end_comparison(
-			e, s, "different", NULL, "%s after %zu boots%s%s%s%s", buf_str(&what), j->boots,
+			e, s, COMPARISON_DIFFERENT, FAULT_NONE, "%s after %zu boots%s%s%s%s", buf_str(&what), j->boots,
 			buf_str(&beside), j->canary,
 			unreached ? "; warning: not reached, so the place of code in memory or something else did it: "
 				  : "",
 			unreached ? reach.evidence : "");
 	else
-		r = end_comparison(e, s, "same", NULL, "%s after %zu boots%s; smallest change of interest %.2f%%%s%s%s",
+		r = end_comparison(e, s, COMPARISON_SAME, FAULT_NONE, "%s after %zu boots%s; smallest change of interest %.2f%%%s%s%s",
 				   buf_str(&what), j->boots, buf_str(&beside), 100 * j->min_effect,
 				   capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "",
 				   unreached ? j->unshown ? "; and not reached: " : "; same, but not reached: " : "",
@@ -417,7 +416,7 @@ int engine_plan_comparison(struct engine *e, int64_t id)
 	if (r >= 0)
 		r = engine_same_epoch(&s);
 	if (r == 0)
-		r = end_comparison(e, &s, "cancelled", NULL,
+		r = end_comparison(e, &s, COMPARISON_CANCELLED, FAULT_NONE,
 				   "the configuration or the toolchain has changed since it was asked");
 	else if (r > 0)
 		r = need_all(e, &s);
@@ -430,7 +429,7 @@ int engine_plan_comparison(struct engine *e, int64_t id)
 			if (r == -ENOTRECOVERABLE) {
 				_cleanup_free_ char *why = xstrdup(err_msg());
 
-				r = end_comparison(e, &s, "broken", FAULT_INFRA, "%s", why);
+				r = end_comparison(e, &s, COMPARISON_BROKEN, FAULT_INFRA, "%s", why);
 			}
 		}
 	}

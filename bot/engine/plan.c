@@ -167,7 +167,7 @@ static int ask_patched(struct round *o, const struct job *job, const struct db_j
 		r = engine_ask(o->e, o->tree, o->t, o->b->name, o->b->head, patched, dj, o->t->machine, &id);
 	if (r >= 0)
 		r = store_comparison_by_id(o->e->store, id, ret);
-	return r < 0 ? r : streq(ret->state, "open");
+	return r < 0 ? r : ret->state == COMPARISON_OPEN;
 }
 
 /* What the new head does. 1: open. */
@@ -186,7 +186,7 @@ static int ask_head(struct round *o, const struct db_job *dj)
 		if (r >= 0)
 			r = store_comparison_by_id(o->e->store, id, &q.c);
 		if (r >= 0)
-			r = streq(q.c.state, "open");
+			r = q.c.state == COMPARISON_OPEN;
 	}
 	GROW(o->q, o->n, o->cap);
 	o->q[o->n++] = q;
@@ -233,7 +233,7 @@ static int ask_all(struct round *o)
 /* Does the next head go on from this one? It was measured; or there is nothing else that ever will be. */
 static bool goes_on(const struct head_question *q)
 {
-	return !q->c.id || streq(q->c.state, "same") || streq(q->c.state, "different") || streq(q->c.fault, FAULT_BASE);
+	return !q->c.id || q->c.state == COMPARISON_SAME || q->c.state == COMPARISON_DIFFERENT || q->c.fault == FAULT_BASE;
 }
 
 /* The comparisons of the head have ended: from where each job goes on, and that it is done with, all at once. */
@@ -255,7 +255,7 @@ static int end_round(struct round *o)
 		if (!goes_on(q))
 			store_event(s, 0, q->c.id, 0,
 				    "%s/%s: %.12s was not measured (%s), the next head is compared with %.12s",
-				    o->tree->name, o->b->name, o->b->head, q->c.state, q->from);
+				    o->tree->name, o->b->name, o->b->head, comparison_state_word(q->c.state), q->from);
 	}
 	if (r >= 0)
 		r = store_branch_tested(s, o->b->id, o->b->head);
@@ -349,7 +349,7 @@ static int plan_comparison(struct engine *e, int64_t id)
 /* What is found is reported without the machine. */
 static int plan_case(struct engine *e, struct db_case *c)
 {
-	int r = streq(c->state, "found") || streq(c->state, "unmailed") ? 0 : can_measure(e, c->comparison);
+	int r = db_case_measures(c) ? can_measure(e, c->comparison) : 0;
 
 	return r < 0 ? r : engine_plan_case(e, c);
 }
@@ -426,12 +426,12 @@ int engine_plan(struct engine *e)
 	e->waiting = (struct strv){0};
 	e->asked = ASKED_DAEMON;
 	keep_first(store_tasks(e->store, "ready,running", &e->active, &e->n_active), &first, &text);
-	keep_first(store_cases(e->store, NULL, &cases, &n_cases), &first, &text);
+	keep_first(store_cases(e->store, &cases, &n_cases), &first, &text);
 	for (size_t i = 0; i < n_cases; i++)
 		if (db_case_lives(&cases[i]) && !trouble_waits(e, PLAN_CASE, cases[i].id))
 			keep_first(trouble_note(e, PLAN_CASE, cases[i].id, plan_case(e, &cases[i])), &first,
 				   &text);
-	keep_first(store_comparisons(e->store, "open", &open, &n_open), &first, &text);
+	keep_first(store_comparisons_in(e->store, COMPARISON_OPEN, &open, &n_open), &first, &text);
 	for (size_t i = 0; i < n_open; i++)
 		if (!trouble_waits(e, PLAN_COMPARISON, open[i].id))
 			keep_first(trouble_note(e, PLAN_COMPARISON, open[i].id,

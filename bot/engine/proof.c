@@ -54,7 +54,7 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 			json_object_object_add(o, "contradicted", json_object_get(before));
 		free(c->proof);
 		c->proof = json_line(o);
-		r = case_state(e, c, "proving", "%.12s (\"%s\"), posterior %.4f after %" PRId64 " boots and %" PRId64 " builds",
+		r = case_state(e, c, CASE_PROVING, "%.12s (\"%s\"), posterior %.4f after %" PRId64 " boots and %" PRId64 " builds",
 			      culprit, info.subject, c->posterior, c->boots, c->builds);
 	}
 	json_object_put(before);
@@ -85,7 +85,7 @@ static char *proof_json(const struct db_case *c, const char *parent, const struc
 static int look_for_more(struct engine *e, const struct scope *s, const struct db_case *c, const struct verdict_result *v,
 			 const struct verdict_config *vc)
 {
-	struct db_case next = {.comparison = c->comparison, .metric = c->metric, .state = (char *)"bisecting",
+	struct db_case next = {.comparison = c->comparison, .metric = c->metric, .state = CASE_BISECTING,
 			       .part = c->part + 1, .confidence = c->confidence, .posterior = NAN};
 	double rest = (1 + c->effect) / (1 + v->effect) - 1;
 	double slack = (v->hi - v->lo) / 2 + (c->effect_hi - c->effect_lo) / 2;
@@ -141,7 +141,7 @@ int proof_nobody(struct engine *e, struct db_case *c, const char *why)
 	if (why)
 		buf_addf(&b, "; without %s: %s", list.n > 1 ? "them" : "it", why);
 	case_note(c, buf_str(&b));
-	return case_state(e, c, "not-reproduced", "%s", c->note);
+	return case_state(e, c, CASE_NOT_REPRODUCED, "%s", c->note);
 }
 
 static int proof_failed(struct engine *e, struct db_case *c, const char *parent, const struct verdict_result *v)
@@ -153,7 +153,7 @@ static int proof_failed(struct engine *e, struct db_case *c, const char *parent,
 	proof_contradicted(c, &list);
 	if (list.n >= MAX_CONTRADICTED)
 		return proof_nobody(e, c, NULL);
-	return case_state(e, c, "bisecting",
+	return case_state(e, c, CASE_BISECTING,
 			  "the proof contradicts the search: %.12s is %+.3f%% against its parent %.12s; searching "
 			  "on without it",
 			  named, 100 * v->effect, parent);
@@ -179,7 +179,7 @@ static int proof_disturbed(struct engine *e, const struct scope *s, struct db_ca
 		r = proof_start(e, s, c, c->culprit, parent);
 	else if (r >= 0) {
 		case_note(c, "no proof: the machine changed while the culprit and its parent were measured");
-		r = case_state(e, c, "not-reproduced", "the machine was not steady in three tries of the proof%s", k.text);
+		r = case_state(e, c, CASE_NOT_REPRODUCED, "the machine was not steady in three tries of the proof%s", k.text);
 	}
 	return r < 0 ? r : 1;
 }
@@ -204,7 +204,7 @@ static int prove_failure(struct engine *e, const struct scope *s, struct db_case
 	}
 	if (f.hidden) {
 		case_note(c, "the culprit or its parent fails in another way, too, so there is no proof");
-		return case_state(e, c, "found", "not proven: %s", f.text);
+		return case_state(e, c, CASE_FOUND, "not proven: %s", f.text);
 	}
 	if (f.v.verdict != VERDICT_DIFFERENT)
 		return proof_failed(e, c, parent, &v);
@@ -215,7 +215,7 @@ static int prove_failure(struct engine *e, const struct scope *s, struct db_case
 		c->proof = text;
 	}
 	r = failure_own_words(e, s, c, after);
-	return r < 0 ? r : case_state(e, c, "proving", "proven against its parent: %s", f.text);
+	return r < 0 ? r : case_state(e, c, CASE_PROVING, "proven against its parent: %s", f.text);
 }
 
 static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
@@ -248,7 +248,7 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 		c->proof = text;
 		r = look_for_more(e, s, c, &v, &vc);
 		if (r >= 0)
-			r = case_state(e, c, "proving", "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
+			r = case_state(e, c, CASE_PROVING, "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
 				      100 * v.effect, a.n, b.n);
 	} else if (r >= 0) {
 		r = proof_failed(e, c, parent, &v);
@@ -327,9 +327,9 @@ static int conclude(struct engine *e, const struct scope *s, struct db_case *c, 
 	db_pair_check_release(&reach);
 	proof_set(c, "revert", json_text(said));
 	if (c->failure)
-		return case_state(e, c, "found", "%.12s fails, its parent does not, p=%.2g: %s; revert: %s", c->culprit,
+		return case_state(e, c, CASE_FOUND, "%.12s fails, its parent does not, p=%.2g: %s; revert: %s", c->culprit,
 				  proof_number(c, "p"), c->failure, said);
-	return case_state(e, c, "found", "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
+	return case_state(e, c, CASE_FOUND, "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
 			 c->culprit, 100 * proof_number(c, "effect"), 100 * proof_number(c, "lo"), 100 * proof_number(c, "hi"),
 			 proof_number(c, "p"), said);
 }
@@ -386,7 +386,7 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 			return conclude(e, s, c, err_msg());
 		proof_set(c, "revert_commit", json_text(made));
 		r = proof_mark(e, c, "revert_after");
-		return r < 0 ? r : case_state(e, c, "proving", "undoing %.12s on top of %.12s as %.12s", c->culprit,
+		return r < 0 ? r : case_state(e, c, CASE_PROVING, "undoing %.12s on top of %.12s as %.12s", c->culprit,
 					      s->cmp.head, made);
 	}
 	r = need_build(e, s, c, revert);
@@ -398,7 +398,7 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 static int aligned_done(struct engine *e, struct db_case *c, const char *text)
 {
 	proof_set(c, "aligned", json_text(text));
-	return case_state(e, c, "proving", "code layout: %s", text);
+	return case_state(e, c, CASE_PROVING, "code layout: %s", text);
 }
 
 /* What is left of the effect where no function moved: is it the commit's work, or where the linker put the code? */
@@ -453,7 +453,7 @@ static int prove_aligned(struct engine *e, const struct scope *s, struct db_case
 	a.cmp.kconfig = kconfig;
 	if (!isfinite(after)) {
 		r = proof_mark(e, c, "aligned_after");
-		return r < 0 ? r : case_state(e, c, "proving", "building %.12s and its parent with aligned functions",
+		return r < 0 ? r : case_state(e, c, CASE_PROVING, "building %.12s and its parent with aligned functions",
 					      c->culprit);
 	}
 	r = need_build(e, &a, c, parent);
@@ -507,7 +507,7 @@ int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 		r = count_both(e, s, c, json_object_get_string(p));
 	if (r == -ENOEXEC) {
 		case_note(c, "the culprit or its parent does not build, so there is no proof");
-		r = case_state(e, c, "found", "not proven: %s", err_msg());
+		r = case_state(e, c, CASE_FOUND, "not proven: %s", err_msg());
 	} else if (r > 0) {
 		r = (c->failure ? prove_failure : prove_with)(e, s, c, json_object_get_string(p),
 							      json_object_get_int64(t));

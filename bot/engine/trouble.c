@@ -107,7 +107,7 @@ static int end_case(struct engine *e, int64_t id, const char *why)
 	if (r >= 0)
 		r = case_note(&c, why);
 	if (r >= 0)
-		r = case_state(e, &c, "not-reproduced", "%s", why);
+		r = case_state(e, &c, CASE_NOT_REPRODUCED, "%s", why);
 	db_case_release(&c);
 	return r;
 }
@@ -132,7 +132,7 @@ static int end(struct engine *e, enum planned kind, int64_t id, const char *text
 	if (kind == PLAN_CASE)
 		return end_case(e, id, why);
 	store_event(e->store, 0, id, 0, "comparison %" PRId64 " broken: %s", id, why);
-	return store_comparison_end(e->store, id, "broken", FAULT_INFRA, why);
+	return store_comparison_end(e->store, id, COMPARISON_BROKEN, FAULT_INFRA, why);
 }
 
 /* For "tree list"; NULL: it is over. */
@@ -141,7 +141,7 @@ static void keep_text(struct engine *e, enum planned kind, int64_t id, const cha
 	if (kind == PLAN_BRANCH)
 		(void)store_branch_trouble(e->store, id, text);
 	else if (kind == PLAN_COMPARISON)
-		(void)store_comparison_end(e->store, id, "open", NULL, text);
+		(void)store_comparison_end(e->store, id, COMPARISON_OPEN, FAULT_NONE, text);
 }
 
 static void tell(struct engine *e, struct trouble *t, const char *text, double wait_s)
@@ -187,7 +187,7 @@ void troubles_sweep(struct engine *e)
 static bool is_open(struct engine *e, int64_t comparison)
 {
 	struct db_comparison c = {0};
-	bool open = store_comparison_by_id(e->store, comparison, &c) >= 0 && streq(c.state, "open");
+	bool open = store_comparison_by_id(e->store, comparison, &c) >= 0 && c.state == COMPARISON_OPEN;
 
 	db_comparison_release(&c);
 	return open;

@@ -31,7 +31,7 @@ static int64_t put_comparison(struct store *s)
 	struct db_build b = {.commit = (char *)"aa", .kconfig = (char *)"program", .state = (char *)"ok", .time = 1};
 	struct db_run r = {.job = j.id, .boot = (char *)"x", .verdict = (char *)"ok", .started = 1};
 	struct db_comparison c = {.branch = (char *)"b", .base = (char *)"aa", .head = (char *)"bb", .kconfig = (char *)"program",
-				  .job = j.id, .state = (char *)"open", .created = 1};
+				  .job = j.id, .state = COMPARISON_OPEN, .created = 1};
 	struct metric_set v = {0};
 	int64_t id = 0;
 
@@ -52,7 +52,7 @@ static int64_t put_comparison(struct store *s)
 /* A case with a report; returns the case. */
 static int64_t put_report(struct store *s, int64_t comparison, int n, const char *recipients)
 {
-	struct db_case c = {.comparison = comparison, .part = n, .metric = (char *)"speed", .state = (char *)"found", .confidence = 0.99,
+	struct db_case c = {.comparison = comparison, .part = n, .metric = (char *)"speed", .state = CASE_FOUND, .confidence = 0.99,
 			    .effect = NAN, .effect_lo = NAN, .effect_hi = NAN, .posterior = NAN, .opened = 1, .changed = 1};
 	_cleanup_free_ char *id = xasprintf("<report-%d@robot.example.org>", n), *text = NULL;
 	struct db_report r = {.message_id = id, .subject = (char *)"s", .recipients = (char *)recipients,

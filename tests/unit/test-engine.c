@@ -362,7 +362,7 @@ static void answer(struct world *w, const char *want, struct db_comparison *ret)
 			ok(false, "planning: %s", err_msg());
 		if (store_comparison_by_id(w->s, w->cmp, &c) < 0)
 			break;
-		done = !streq(c.state, "open");
+		done = c.state != COMPARISON_OPEN;
 		db_comparison_release(&c);
 		if (done)
 			break;
@@ -370,7 +370,7 @@ static void answer(struct world *w, const char *want, struct db_comparison *ret)
 			;
 	}
 	(void)store_comparison_by_id(w->s, w->cmp, ret);
-	is_str(ret->state, want, "%s", ret->reason ? ret->reason : "no reason");
+	is_str(comparison_state_word(ret->state), want, "%s", ret->reason ? ret->reason : "no reason");
 }
 
 static bool says(const struct db_comparison *c, const char *text) { return c->reason && strstr(c->reason, text); }
@@ -380,7 +380,7 @@ static size_t cases_of(struct world *w)
 	struct db_case *list = NULL;
 	size_t n = 0;
 
-	(void)store_cases(w->s, NULL, &list, &n);
+	(void)store_cases(w->s, &list, &n);
 	DB_LIST_RELEASE(list, n, db_case_release);
 	return n;
 }
@@ -437,13 +437,14 @@ static const char *between(struct world *w, const char *base, const char *commit
 	size_t n = 0;
 
 	snprintf(state, sizeof(state), "none");
-	(void)store_comparisons(w->s, NULL, &all, &n);
+	(void)store_comparisons(w->s, &all, &n);
 	for (size_t i = 0; i < n; i++) {
 		struct db_job j = {0};
 
 		if (streq(all[i].base, base) && streq(all[i].head, commit) && store_job_get(w->s, all[i].job, &j) >= 0 &&
 		    (!job || startswith(j.name, job)))
-			snprintf(state, sizeof(state), "%s%s%s", all[i].state, *all[i].fault ? " " : "", all[i].fault);
+			snprintf(state, sizeof(state), "%s%s%s", comparison_state_word(all[i].state),
+				 all[i].fault ? " " : "", fault_word(all[i].fault));
 		db_job_release(&j);
 	}
 	DB_LIST_RELEASE(all, n, db_comparison_release);
@@ -502,10 +503,10 @@ static void test_head_not_ours(void)
 	head(&w, line[1]);
 	is_str(between(&w, line[0], line[1], NULL), "broken infra", "the disk is gone");
 	if (store_branch_head(w.s, 1, "main", line[2], false, NULL) < 0 || engine_plan(&w.e) < 0 ||
-	    store_comparisons(w.s, "open", &open, &n) < 0)
+	    store_comparisons_in(w.s, COMPARISON_OPEN, &open, &n) < 0)
 		printf("Bail out! %s\n", err_msg());
 	is_int(n, 1, "a comparison");
-	store_comparison_end(w.s, n ? open[0].id : 0, "disturbed", NULL, "not steady");
+	store_comparison_end(w.s, n ? open[0].id : 0, COMPARISON_DISTURBED, FAULT_NONE, "not steady");
 	DB_LIST_RELEASE(open, n, db_comparison_release);
 	head(&w, line[3]);
 	is_str(between(&w, line[0], line[2], NULL), "disturbed", "is disturbed");
@@ -604,7 +605,7 @@ static struct db_case *one_case(struct world *w, struct db_case *ret)
 	size_t n = 0;
 
 	*ret = (struct db_case){0};
-	(void)store_cases(w->s, NULL, &all, &n);
+	(void)store_cases(w->s, &all, &n);
 	is_int(n, 1, "one case");
 	if (n) {
 		*ret = all[0];
@@ -634,7 +635,7 @@ static void test_failure_found(void)
 	one_case(&w, &c);
 	is_str(c.failure, "failed: exit status 1: bench: no such protocol", "about the failure, in the benchmark's words");
 	is_str(c.culprit, line[4], "the first commit that fails");
-	is_str(c.state, "found", "is found");
+	is_str(case_state_word(c.state), "found", "is found");
 	ok(proof_says(&c, "mean_parent", 0) && proof_says(&c, "mean_culprit", 1), "and proven: %s", c.proof);
 	ok(proof_says(&c, "boots_parent", 6) && proof_says(&c, "boots_culprit", 6), "by fresh boots in turns");
 	ok(c.boots < 60, "%ld boots in all", (long)c.boots);
@@ -668,7 +669,7 @@ static void test_failure_hidden(void)
 	head(&w, line[0]);
 	head(&w, line[6]);
 	one_case(&w, &c);
-	ok(streq(c.state, "found") && !c.culprit, "no single commit");
+	ok(c.state == CASE_FOUND && !c.culprit, "no single commit");
 	o = c.candidates ? json_tokener_parse(c.candidates) : NULL;
 	ok(o && json_object_object_get_ex(o, "set", &set) && json_object_array_length(set) == 3, "one of three: %s", c.candidates);
 	json_object_put(o);
@@ -685,7 +686,7 @@ static void test_failure_not_proven(void)
 	head(&w, line[0]);
 	head(&w, hidden[2]);
 	one_case(&w, &c);
-	is_str(c.state, "found", "%s", c.note);
+	is_str(case_state_word(c.state), "found", "%s", c.note);
 	is_str(c.culprit, hidden[2], "the first that fails");
 	ok(c.note && strstr(c.note, "no proof"), "without a proof");
 	ok(c.boots < 40, "%ld boots", (long)c.boots);
@@ -735,7 +736,7 @@ static void test_proof_contradicts(void)
 	head(&w, line[0]);
 	head(&w, line[6]);
 	one_case(&w, &c);
-	is_str(c.state, "found", "a culprit is found: %s", c.note ? c.note : "");
+	is_str(case_state_word(c.state), "found", "a culprit is found: %s", c.note ? c.note : "");
 	is_str(c.culprit, line[5], "it is the right one");
 	ok(c.proof && strstr(c.proof, line[3]), "what was named before is kept: %s", c.proof);
 	ok(c.candidates && strstr(c.candidates, "measured again, it does not differ from its parent"), "and left out");
@@ -752,7 +753,7 @@ static void test_proof_nobody(void)
 	head(&w, line[0]);
 	head(&w, line[2]);
 	one_case(&w, &c);
-	is_str(c.state, "not-reproduced", "nobody is named");
+	is_str(case_state_word(c.state), "not-reproduced", "nobody is named");
 	ok(!c.culprit, "in the case neither");
 	ok(c.note && strstr(c.note, "was named by the search, but measured again"), "its note: %s", c.note ? c.note : "(none)");
 	db_case_release(&c);

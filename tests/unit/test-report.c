@@ -144,7 +144,7 @@ static void make_world(struct world *w, const char *url, double good_level, doub
 	c.tree = w->tree;
 	c.head = tip;
 	c.job = job;
-	c.state = (char *)"open";
+	c.state = COMPARISON_OPEN;
 	is_int(store_comparison_put(w->s, &c, &w->comparison), 0, "a comparison");
 	w->good_build = put_build(w->s, w->tree, good, "aa");
 	w->bad_build = put_build(w->s, w->tree, bad, "bb");
@@ -155,7 +155,7 @@ static void make_world(struct world *w, const char *url, double good_level, doub
 static int64_t put_case(struct world *w, const char *metric, const char *culprit, const char *proof, const char *candidates,
 			double effect)
 {
-	struct db_case c = {.comparison = w->comparison, .metric = (char *)metric, .state = (char *)"found",
+	struct db_case c = {.comparison = w->comparison, .metric = (char *)metric, .state = CASE_FOUND,
 			    .culprit = (char *)culprit, .proof = (char *)proof, .candidates = (char *)candidates, .confidence = 0.99,
 			    .effect = effect, .effect_lo = effect - 0.0002, .effect_hi = effect + 0.0002, .posterior = 0.99763,
 			    .boots = 41, .builds = 6, .opened = (T0 - 9000) * USEC_PER_SEC, .changed = T0 * USEC_PER_SEC};

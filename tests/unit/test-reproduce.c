@@ -63,9 +63,9 @@ static void put_case(struct store *s, char *good, char *bad, int64_t *ret_id)
 	struct db_tree t = {.name = (char *)"bench", .kind = (char *)"program", .enabled = true, .url = xasprintf("%s/it's src", tmp),
 			    .settings = (char *)"{\"build_command\": \"make all\", \"artefact\": \"out/bench\"}"};
 	struct db_machine m = {.name = (char *)"local", .driver = (char *)"local", .tbox_group = (char *)"local", .settings = (char *)"{}"};
-	struct db_comparison c = {.branch = (char *)"main", .base = good, .kconfig = (char *)"program", .created = 1, .state = (char *)"open"};
+	struct db_comparison c = {.branch = (char *)"main", .base = good, .kconfig = (char *)"program", .created = 1, .state = COMPARISON_OPEN};
 	_cleanup_free_ char *job = put_job(s), *tip = oid("HEAD"), *proof = NULL;
-	struct db_case k = {.metric = (char *)"command.speed", .state = (char *)"found", .culprit = bad, .confidence = 0.99,
+	struct db_case k = {.metric = (char *)"command.speed", .state = CASE_FOUND, .culprit = bad, .confidence = 0.99,
 			    .posterior = 0.999, .effect = -0.05, .effect_lo = -0.051, .effect_hi = -0.049, .opened = 1, .changed = 1};
 
 	store_tree_put(s, &t, &c.tree);

@@ -374,7 +374,7 @@ static void test_cases(void)
 	struct db_run run = a_run(build);
 	struct metric_set m = {0};
 	struct db_comparison cmp = {0}, *cs;
-	struct db_case c = {.metric = (char *)"m.0000", .state = (char *)"suspected", .confidence = 0.99, .effect = NAN,
+	struct db_case c = {.metric = (char *)"m.0000", .state = CASE_CONFIRMED, .confidence = 0.99, .effect = NAN,
 			    .effect_lo = NAN, .effect_hi = NAN, .posterior = NAN}, got = {0}, *all;
 	struct db_report r = {.message_id = (char *)"<1@example.org>", .subject = (char *)NASTY, .recipients = (char *)"[]",
 			      .text = (char *)NASTY}, gr = {0};
@@ -385,17 +385,17 @@ static void test_cases(void)
 	store_run_put(s, &run, &m, NULL);
 	q = c.comparison = a_comparison(s);
 	is_int(a_comparison(s), q, "the same comparison keeps its id");
-	is_int(store_comparison_end(s, q, "different", NULL, NASTY), 0, "ended");
+	is_int(store_comparison_end(s, q, COMPARISON_DIFFERENT, FAULT_NONE, NASTY), 0, "ended");
 	is_int(a_comparison(s), q, "asked again");
 	store_comparison_by_id(s, q, &cmp);
-	ok(streq(cmp.state, "different") && streq(cmp.reason, NASTY) && cmp.ended && streq(cmp.branch, ""), "is unchanged");
+	ok(cmp.state == COMPARISON_DIFFERENT && streq(cmp.reason, NASTY) && cmp.ended && streq(cmp.branch, ""), "is unchanged");
 	db_comparison_release(&cmp);
 	is_int(store_comparison_again(s, q), 0, "measured afresh");
 	store_comparison_by_id(s, q, &cmp);
-	ok(cmp.disturbed == 1 && cmp.after_run == 1 && !*cmp.fault, "is counted, and only new boots hold");
+	ok(cmp.disturbed == 1 && cmp.after_run == 1 && cmp.fault == FAULT_NONE, "is counted, and only new boots hold");
 	db_comparison_release(&cmp);
 	is_int(store_comparison_again(s, q + 1000), -ENOENT, "no such comparison");
-	is_int(store_comparisons(s, "open", &cs, &n), 0, "open ones");
+	is_int(store_comparisons_in(s, COMPARISON_OPEN, &cs, &n), 0, "open ones");
 	is_int(n, 0, "none");
 	free(cs);
 
@@ -405,15 +405,14 @@ static void test_cases(void)
 	is_int(store_case_put(s, &c, NULL), -ENOENT, "nor of a metric nobody measured");
 	is_int(store_case_by_id(s, id, &got), 0, "read");
 	ok(streq(got.metric, "m.0000") && isnan(got.effect) && !got.culprit && got.opened, "its fields");
-	free(got.state);
-	got.state = xstrdup("found");
+	got.state = CASE_FOUND;
 	got.culprit = xstrdup(oid(3));
 	got.effect = -0.031;
 	is_int(store_case_put(s, &got, &id2), 0, "update");
 	is_int(id2, id, "same id");
 	db_case_release(&got);
-	is_int(store_cases(s, "found", &all, &n), 0, "found ones");
-	ok(n == 1 && all[0].effect == -0.031 && streq(all[0].culprit, oid(3)), "updated");
+	is_int(store_cases(s, &all, &n), 0, "all of them");
+	ok(n == 1 && all[0].state == CASE_FOUND && all[0].effect == -0.031 && streq(all[0].culprit, oid(3)), "updated");
 	DB_LIST_RELEASE(all, n, db_case_release);
 
 	r.case_id = id;
@@ -846,10 +845,10 @@ static void test_format_1(void)
 	is_int(store_branch_troubles_over(s), 0, "until it is over");
 	is_int(count(s, "branch WHERE trouble IS NULL"), 1, "everywhere");
 	is_int(store_case_by_id(s, 7, &c), 0, "its case");
-	ok(streq(c.asked, ASKED_DAEMON) && db_case_mails(&c) && c.changed == 2, "of a branch: the daemon asked");
+	ok(c.asked == ASKED_DAEMON && db_case_mails(&c) && c.changed == 2, "of a branch: the daemon asked");
 	db_case_release(&c);
 	is_int(store_case_by_id(s, 8, &c), 0, "the other one");
-	ok(streq(c.asked, ASKED_HAND) && !db_case_mails(&c), "of no branch: by hand");
+	ok(c.asked == ASKED_HAND && !db_case_mails(&c), "of no branch: by hand");
 	db_case_release(&c);
 	is_int(store_delivery_get(s, 3, "mbox", NULL, &d), 0, "the mbox");
 	ok(streq(d.state, "sending") && streq(d.detail, "offset 12"), "as it was");
@@ -870,7 +869,7 @@ static void test_format_1(void)
 	db_exec(s, "INSERT INTO run (build, job, machine, boot, replicate, verdict, started, seconds) "
 		   "VALUES (1, 'j', 1, 'z', 3, 'ok', 1, 1)");
 	is_int(count(s, "run WHERE id = 10"), 1, "a number is not given again");
-	c = (struct db_case){.id = 8, .comparison = 2, .metric = (char *)"m.0000", .state = (char *)"unmailed",
+	c = (struct db_case){.id = 8, .comparison = 2, .metric = (char *)"m.0000", .state = CASE_UNMAILED,
 			     .confidence = 0.9};
 	is_int(store_case_put(s, &c, NULL), 0, "a new state");
 }
@@ -970,10 +969,10 @@ static void test_asked(void)
 	struct db_comparison c = {.tree = 1, .machine = 1, .base = (char *)oid(1), .head = (char *)oid(2),
 				  .kconfig = (char *)"vm-min",
 				  .job = (char *)"0123456789abcdef"};
-	struct db_case k = {.metric = (char *)"m.0000", .state = (char *)"found", .confidence = 0.99}, got = {0};
-	static const struct { const char *asks, *is; } turns[] = {
-		{NULL, "hand"}, {"hand-mail", "hand-mail"}, {"hand", "hand-mail"}, {"daemon", "hand-mail"},
-		{"hand", "hand-mail"}};
+	struct db_case k = {.metric = (char *)"m.0000", .state = CASE_FOUND, .confidence = 0.99}, got = {0};
+	static const struct { enum asked_by asks, is; } turns[] = {
+		{ASKED_HAND, ASKED_HAND}, {ASKED_HAND_MAIL, ASKED_HAND_MAIL}, {ASKED_HAND, ASKED_HAND_MAIL},
+		{ASKED_DAEMON, ASKED_HAND_MAIL}, {ASKED_HAND, ASKED_HAND_MAIL}};
 
 	fill(&m, 2, 1);
 	store_run_put(s, &run, &m, NULL);
@@ -982,40 +981,38 @@ static void test_asked(void)
 	k.comparison = q;
 	is_int(store_case_put(s, &k, &id), 0, "a case");
 	for (size_t i = 0; i < ARRAY_SIZE(turns); i++) {
-		c.asked = (char *)turns[i].asks;
-		is_int(store_comparison_put(s, &c, &q), 0, "asked by %s",
-		       turns[i].asks ? turns[i].asks : "nobody said whom");
+		c.asked = turns[i].asks;
+		is_int(store_comparison_put(s, &c, &q), 0, "asked by %s", asked_by_word(turns[i].asks));
 		store_case_by_id(s, id, &got);
-		ok(streq(got.asked, turns[i].is), "its case: %s", turns[i].is);
+		ok(got.asked == turns[i].is, "its case: %s", asked_by_word(turns[i].is));
 		db_case_release(&got);
 	}
-	store_case_asked(s, id, "hand");
+	store_case_asked(s, id, ASKED_HAND);
 	k.part = 1;
 	store_case_put(s, &k, &part);
 	store_case_by_id(s, part, &got);
-	ok(streq(got.asked, "hand"), "reopened by hand: the next culprit is by hand, too, whoever asked first");
-	free(got.asked);
-	got.asked = xstrdup("daemon");
+	ok(got.asked == ASKED_HAND, "reopened by hand: the next culprit is by hand, too, whoever asked first");
+	got.asked = ASKED_DAEMON;
 	store_case_put(s, &got, NULL);
 	db_case_release(&got);
 	store_case_by_id(s, part, &got);
-	ok(streq(got.asked, "hand"), "an update with what was read earlier does not undo it");
+	ok(got.asked == ASKED_HAND, "an update with what was read earlier does not undo it");
 	db_case_release(&got);
-	c.asked = (char *)"daemon";
+	c.asked = ASKED_DAEMON;
 	store_comparison_put(s, &c, &q);
 	store_case_by_id(s, part, &got);
-	ok(streq(got.asked, "hand"), "nor does the daemon's asking again");
+	ok(got.asked == ASKED_HAND, "nor does the daemon's asking again");
 	db_case_release(&got);
 	c.head = (char *)oid(3);
-	c.asked = NULL;
+	c.asked = ASKED_HAND;
 	store_comparison_put(s, &c, &q);
 	k.comparison = q;
 	k.part = 0;
 	store_case_put(s, &k, &id);
-	c.asked = (char *)"daemon";
+	c.asked = ASKED_DAEMON;
 	store_comparison_put(s, &c, &q);
 	store_case_by_id(s, id, &got);
-	ok(streq(got.asked, "daemon"), "what a branch brings is mailed, though somebody asked before");
+	ok(got.asked == ASKED_DAEMON, "what a branch brings is mailed, though somebody asked before");
 	db_case_release(&got);
 }
 

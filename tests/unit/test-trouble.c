@@ -110,11 +110,11 @@ static int64_t events(const char *text)
 /* The range of a case has an end that is not in the mirror. */
 static void test_case(void)
 {
-	struct db_case c = {.comparison = ask(ABSENT), .metric = (char *)"command.ops", .state = (char *)"bisecting",
+	struct db_case c = {.comparison = ask(ABSENT), .metric = (char *)"command.ops", .state = CASE_BISECTING,
 			    .confidence = 0.99, .effect = 0.1, .posterior = NAN}, got = {0};
 	int64_t id = 0;
 
-	is_int(store_comparison_end(s, c.comparison, "different", NULL, "x"), 0, "which has been answered");
+	is_int(store_comparison_end(s, c.comparison, COMPARISON_DIFFERENT, FAULT_NONE, "x"), 0, "which has been answered");
 	is_int(store_case_put(s, &c, &id), 0, "a case");
 	plan();
 	ok(troubles.n == 1 && troubles.v[0].final && troubles_pending(&troubles), "an error that will stay");
@@ -123,7 +123,7 @@ static void test_case(void)
 	is_int(events("case 1: "), 1, "once");
 	plan();
 	is_int(store_case_by_id(s, id, &got), 0, "the third time");
-	is_str(got.state, "not-reproduced", "ends the case");
+	is_str(case_state_word(got.state), "not-reproduced", "ends the case");
 	ok(got.note && strstr(got.note, "cannot go on: ") && strstr(got.note, ABSENT), "with its reason: %s", got.note);
 	db_case_release(&got);
 	plan();
@@ -133,7 +133,7 @@ static void test_case(void)
 /* The mirror is away: the next fetch makes a new one. */
 static void test_no_mirror(void)
 {
-	struct db_case c = {.comparison = ask(ABSENT), .metric = (char *)"command.ops", .state = (char *)"bisecting",
+	struct db_case c = {.comparison = ask(ABSENT), .metric = (char *)"command.ops", .state = CASE_BISECTING,
 			    .confidence = 0.99, .effect = 0.1, .posterior = NAN, .part = 1}, got = {0};
 	int64_t id = 0;
 
@@ -142,13 +142,13 @@ static void test_no_mirror(void)
 	for (int i = 0; i < 5; i++)
 		plan();
 	is_int(store_case_by_id(s, id, &got), 0, "without a mirror");
-	is_str(got.state, "bisecting", "no case ends");
+	is_str(case_state_word(got.state), "bisecting", "no case ends");
 	ok(troubles.n == 1 && !troubles.v[0].final && !troubles_pending(&troubles), "it is tried again");
 	ok(troubles.v[0].times == 5 && troubles.v[0].next, "and again");
 	free(sh("mv away.git state/trees/t.git"));
 	db_case_release(&got);
 	c.id = id;
-	c.state = (char *)"ignored";
+	c.state = CASE_IGNORED;
 	is_int(store_case_put(s, &c, &id), 0, "a case that a person ends");
 	plan();
 	is_int(troubles.n, 0, "is no trouble any more");
@@ -205,7 +205,7 @@ static void test_machine(void)
 	for (int i = 0; i < 3; i++)
 		plan();
 	is_int(store_comparison_by_id(s, id, &c), 0, "the question");
-	is_str(c.state, "broken", "ends");
+	is_str(comparison_state_word(c.state), "broken", "ends");
 	ok(c.reason && strstr(c.reason, "machine 'gone' is not in the configuration any more"), "with its reason");
 	db_comparison_release(&c);
 	t = (struct db_task){0};
