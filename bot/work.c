@@ -100,7 +100,7 @@ static int build_fairly(const struct build_request *q, struct build_result *ret)
 		_cleanup_free_ char *why = ret->error;
 
 		ret->error = xasprintf("%s, twice", why ? why : "it met a limit");
-		ret->state = "broken";
+		ret->state = BUILD_BROKEN;
 	}
 	return r;
 }
@@ -135,19 +135,19 @@ static int do_build(struct work *w, usec_t *retry)
 		q.timeout_s = build_limit(w, &t, kconfig);
 		r = build_fairly(&q, &b);
 	}
-	if (r >= 0 && streq(b.state, "infra")) {
+	if (r >= 0 && b.state == BUILD_INFRA) {
 		*retry = backoff(w);
 		say(w, "build of %.12s failed on our side: %s", q.commit, b.error ? b.error : "no reason known");
 		r = err_set(-EIO, "%s", w->result);
 	} else if (r >= 0) {
 		row = (struct db_build){.tree = t.id, .commit = (char *)q.commit, .kconfig = (char *)kconfig,
-					.state = (char *)b.state, .image_path = b.image_path, .image_hash = b.image_hash,
+					.state = b.state, .image_path = b.image_path, .image_hash = b.image_hash,
 					.config_hash = b.config_hash, .source_hash = b.source_hash, .toolchain = b.toolchain,
 					.error = b.error, .warnings = b.warnings, .log_path = b.log_path, .seconds = b.seconds,
 					.cached = b.cached, .clean = b.clean, .exposed = !b.isolated,
 					.time = now_usec()};
 		r = store_build_put(w->c->store, &row, NULL);
-		say(w, "%.12s %s%s in %.1f s%s%s", q.commit, streq(b.state, "ok") ? "built" : "does not build",
+		say(w, "%.12s %s%s in %.1f s%s%s", q.commit, b.state == BUILD_OK ? "built" : "does not build",
 		    b.cached ? " (kept from before)" : "", b.seconds, b.error ? ": " : "", b.error ? b.error : "");
 	}
 	if (r < 0 && !*retry && r != -EINVAL && r != -ENOENT) /* ours, and it may go: no boxes here yet, no memory for a fork ... */
@@ -254,7 +254,7 @@ static char *setup_of(struct work *w, const struct machine *m, const struct mach
 struct run_parts {
 	struct db_tree tree; struct tree_config tcfg; struct db_build build; struct db_job dbjob; struct db_machine dbm;
 	struct job job; struct root_image root; struct metric_set values; struct check_set checks; struct boot_result boot;
-	char *dir, *cause, *setup; const char *verdict;
+	char *dir, *cause, *setup; enum run_verdict verdict;
 	struct strv watch;      /* symbols that the kernel watches itself, where it cannot be counted from outside */
 };
 
@@ -348,7 +348,7 @@ static int keep_profile(struct work *w, struct run_parts *x)
 {
 	_cleanup_profile_ struct profile p = {0};
 	const char *commit = arg(w, "commit");
-	bool ran = streq(x->verdict, "ok") || streq(x->verdict, "untrusted");
+	bool ran = run_measured(x->verdict);
 	int r;
 
 	if (ran && x->watch.n) {
@@ -358,7 +358,7 @@ static int keep_profile(struct work *w, struct run_parts *x)
 		return r;
 	}
 	if (!ran)
-		r = err_set(-ENODATA, "%s%s%s", x->verdict, x->cause ? ": " : "", x->cause ? x->cause : "");
+		r = err_set(-ENODATA, "%s%s%s", run_verdict_word(x->verdict), x->cause ? ": " : "", x->cause ? x->cause : "");
 	else
 		r = profile_of_boot(x->dir, x->build.image_path, &x->values, &p);
 	if (r >= 0)
@@ -402,7 +402,7 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 		return r;
 	x->verdict = x->boot.verdict;
 	x->cause = xstrdup(x->boot.cause);
-	if (!streq(x->boot.verdict, "ok"))
+	if (x->boot.verdict != RUN_OK)
 		return 0;
 	facts = (struct run_facts){.exit_status = x->boot.exit_status, .icount_ns_per_insn = x->boot.icount_ns_per_insn,
 				   .nr_cpu = m->cpus};
@@ -416,12 +416,12 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started, use
 	struct metric_set none = {0};
 	_cleanup_free_ char *boot = xasprintf("%" PRId64 ".%" PRId64, w->task.id, w->task.attempts);
 	struct db_run row = {.build = x->build.id, .machine = x->dbm.id, .replicate = arg_int(w, "replicate"),
-			     .task = w->task.id, .job = x->dbjob.id, .boot = boot, .verdict = (char *)x->verdict,
+			     .task = w->task.id, .job = x->dbjob.id, .boot = boot, .verdict = x->verdict,
 			     .cause = x->cause, .result_dir = x->dir, .root_image = x->root.hash, .started = started,
 			     .seconds = (mono_usec() - mono) / 1e6, .boot_seconds = x->boot.boot_seconds,
 			     .exposed = !x->boot.isolated};
 
-	bool ran = streq(x->verdict, "ok") || streq(x->verdict, "untrusted");
+	bool ran = run_measured(x->verdict);
 	int64_t id;
 	int r = store_begin(w->c->store);
 
@@ -454,7 +454,7 @@ static int image_back(struct work *w, struct run_parts *x, usec_t *retry)
 
 static int do_run(struct work *w, usec_t *retry)
 {
-	struct run_parts x = {.verdict = "infra"};
+	struct run_parts x = {.verdict = RUN_INFRA};
 	usec_t started = now_usec(), mono = mono_usec();
 	struct store *s = w->c->store;
 	const char *commit = arg(w, "commit");
@@ -463,9 +463,9 @@ static int do_run(struct work *w, usec_t *retry)
 
 	if (r >= 0)
 		r = store_build_get(s, x.tree.id, commit, arg(w, "kconfig"), &x.build);
-	if (r >= 0 && streq(x.build.state, "ok"))
+	if (r >= 0 && x.build.state == BUILD_OK)
 		r = image_back(w, &x, retry);
-	if (r >= 0 && !streq(x.build.state, "ok"))
+	if (r >= 0 && x.build.state != BUILD_OK)
 		r = err_set(-ENOEXEC, "%.12s does not build, so there is nothing to run", commit);
 	if (r >= 0)
 		r = store_job_get(s, arg(w, "job"), &x.dbjob);
@@ -482,7 +482,7 @@ static int do_run(struct work *w, usec_t *retry)
 	}
 	x.dir = result_folder(w);
 	r = boot_and_parse(w, &x);
-	infra = r < 0 || streq(x.verdict, "infra");
+	infra = r < 0 || x.verdict == RUN_INFRA;
 	if (w->cancel && *w->cancel) {
 		r = -ECANCELED;
 	} else if (infra) {
@@ -492,7 +492,7 @@ static int do_run(struct work *w, usec_t *retry)
 		if (w->task.attempts + 1 >= w->task.max_attempts && !profile_wanted(w)) {
 			free(x.cause);
 			x.cause = xstrdup(w->result);
-			x.verdict = "infra";
+			x.verdict = RUN_INFRA;
 			(void)store_result(w, &x, started, mono);
 		}
 		r = -EIO;
@@ -507,7 +507,7 @@ static int do_run(struct work *w, usec_t *retry)
 			*retry = backoff(w);
 		} else {
 			note_health(w, &x.dbm, false, NULL);
-			say(w, "%.12s boot %" PRId64 ": %s%s%s", commit, arg_int(w, "replicate"), x.verdict,
+			say(w, "%.12s boot %" PRId64 ": %s%s%s", commit, arg_int(w, "replicate"), run_verdict_word(x.verdict),
 			    x.cause ? ": " : "", x.cause ? x.cause : "");
 			if (kpi && !x.cause)
 				say(w, "%.12s boot %" PRId64 ": %s %.6g", commit, arg_int(w, "replicate"), kpi->name,

@@ -8,7 +8,7 @@ static const struct field BUILD_FIELDS[] = {
 	B(tree, "tree", FT_INT),
 	B(commit, "commit_oid", FT_TEXT),
 	B(kconfig, "kconfig", FT_TEXT),
-	B(state, "state", FT_TEXT),
+	B(state, "state", FT_WORD, .words = &build_state_words),
 	B(image_path, "image_path", FT_TEXT),
 	B(image_hash, "image_hash", FT_TEXT),
 	B(config_hash, "config_hash", FT_TEXT),

@@ -13,10 +13,8 @@ void matrix_release(struct matrix *m)
 {
 	for (size_t i = 0; i < m->n_metrics; i++)
 		metric_info_release(&m->metric[i]);
-	for (size_t i = 0; i < m->n_runs; i++) {
+	for (size_t i = 0; i < m->n_runs; i++)
 		free(m->boot[i]);
-		free(m->verdict[i]);
-	}
 	free(m->metric);
 	free(m->run);
 	free(m->boot);
@@ -177,7 +175,7 @@ static void take_runs(struct matrix *m, struct db_run *run, size_t n)
 	for (size_t i = 0; i < n; i++) {
 		m->run[i] = run[i].id;
 		m->boot[i] = TAKE_PTR(run[i].boot);
-		m->verdict[i] = TAKE_PTR(run[i].verdict);
+		m->verdict[i] = run[i].verdict;
 	}
 	DB_LIST_RELEASE(run, n, db_run_release);
 }
@@ -187,7 +185,7 @@ static int read_matrix(struct store *s, int64_t build, const char *job, const ch
 	struct cells cells = {0};
 	struct db_run *run;
 	size_t n;
-	int r = store_runs(s, build, job, tbox_group, NULL, &run, &n);
+	int r = store_runs(s, build, job, tbox_group, false, &run, &n);
 
 	if (r < 0)
 		return r;

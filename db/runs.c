@@ -5,7 +5,8 @@
 #define R(member, type, ...) FIELD(struct db_run, member, #member, type, ##__VA_ARGS__)
 static const struct field RUN_FIELDS[] = {
 	R(id, FT_INT, .key = true), R(build, FT_INT),	    R(job, FT_TEXT),	   R(machine, FT_INT),
-	R(boot, FT_TEXT),	    R(replicate, FT_INT),   R(verdict, FT_TEXT),   R(cause, FT_TEXT),
+	R(boot, FT_TEXT),	    R(replicate, FT_INT),   R(verdict, FT_WORD, .words = &run_verdict_words),
+	R(cause, FT_TEXT),
 	R(started, FT_NOW),	    R(seconds, FT_REAL, .write = "coalesce(?, 0)"), R(boot_seconds, FT_REAL),
 	R(result_dir, FT_TEXT),	    R(root_image, FT_TEXT), R(task, FT_INT0),
 	R(exposed, FT_BOOL),
@@ -138,11 +139,11 @@ int store_run_put(struct store *s, const struct db_run *run, const struct metric
 
 int store_run_by_id(struct store *s, int64_t id, struct db_run *ret) { return db_get(s, &RUN, ret, "WHERE id = ?", INT(id)); }
 
-int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *verdict,
+int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, bool only_ok,
 	       struct db_run **ret, size_t *ret_n)
 {
-	return db_list(s, &RUN, ret, ret_n, "WHERE " OF_BUILD "AND (?4 IS NULL OR verdict = ?4) " OLDEST_FIRST, INT(build),
-		       TEXT(job), TEXT(tbox_group), TEXT(verdict));
+	return db_list(s, &RUN, ret, ret_n, "WHERE " OF_BUILD "AND (NOT ?4 OR verdict = 'ok') " OLDEST_FIRST, INT(build),
+		       TEXT(job), TEXT(tbox_group), INT(only_ok));
 }
 
 int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret)

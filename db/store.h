@@ -16,6 +16,7 @@
 #ifndef KPB_DB_STORE_H
 #define KPB_DB_STORE_H
 #include "lib/base.h"
+#include "lib/states.h"
 #include "lib/table.h"
 #include "lib/words.h"
 
@@ -65,7 +66,7 @@ int store_branch_detected(struct store *s, int64_t branch, int64_t run);
 
 /* ---- builds ---- */
 struct db_build {
-	int64_t id, tree; char *commit, *kconfig, *state;
+	int64_t id, tree; char *commit, *kconfig; enum build_state state;
 	char *image_path, *image_hash, *config_hash, *source_hash, *toolchain, *error, *warnings, *log_path;
 	double seconds; bool cached, clean, exposed; usec_t time;
 };
@@ -109,16 +110,16 @@ const struct metric_value *metric_set_get(const struct metric_set *m, const char
 void metric_set_release(struct metric_set *m);
 
 struct db_run {
-	int64_t id, build, machine, replicate, task; char *job, *boot, *verdict, *cause, *result_dir, *root_image;
-	usec_t started; double seconds, boot_seconds; bool exposed;
+	int64_t id, build, machine, replicate, task; char *job, *boot, *cause, *result_dir, *root_image;
+	enum run_verdict verdict; usec_t started; double seconds, boot_seconds; bool exposed;
 };
 void db_run_release(struct db_run *r);
 /* The run and all its values in one transaction. A value is stored in the unit that its metric came with first
  * (lib/unit.h). */
 int store_run_put(struct store *s, const struct db_run *r, const struct metric_set *values, int64_t *ret_id);
 int store_run_by_id(struct store *s, int64_t id, struct db_run *ret);
-/* Runs of a build's job on all machines of a tbox group, in the order in which they ended; verdict NULL: any. */
-int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, const char *verdict,
+/* Runs of a build's job on all machines of a tbox group, in the order in which they ended. */
+int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, bool only_ok,
 	       struct db_run **ret, size_t *ret_n);
 /* The newest run of a tree after the run given; 0 where there is none. */
 int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret);
@@ -150,7 +151,7 @@ int store_sample(struct store *s, int64_t build, const char *job, const char *tb
 		 struct sample *ret);
 /* All metrics of one build at once, for compare: matrix[metric] in name order. */
 struct metric_info { char *name, *unit; int direction; bool kpi; };
-struct matrix { size_t n_metrics, n_runs; struct metric_info *metric; int64_t *run; char **boot; char **verdict;
+struct matrix { size_t n_metrics, n_runs; struct metric_info *metric; int64_t *run; char **boot; enum run_verdict *verdict;
 		double *v; /* [metric * n_runs + run], NAN where the run has no such metric */ };
 void matrix_release(struct matrix *m);
 int store_matrix(struct store *s, int64_t build, const char *job, const char *tbox_group, struct matrix *ret);

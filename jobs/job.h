@@ -69,15 +69,15 @@ struct run_facts {
 	int nr_cpu;
 };
 /* Parses every file in result_dir by the program's and the monitors' parsers. Never invents a zero: what is missing or
- * cut off gives *ret_verdict "incomplete" or "failed" and a cause (new string, the tool's own last line where it has
+ * cut off gives *ret_verdict RUN_INCOMPLETE or RUN_FAILED and a cause (new string, the tool's own last line where it has
  * one); then the values are not to be used. Returns 0 also in that case; negative only for trouble of our own. */
 int job_parse(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
-	      const char **ret_verdict, char **ret_cause);
+	      enum run_verdict *ret_verdict, char **ret_cause);
 
-/* The same, with what the checks saw. Where one failed the verdict is "untrusted": the values are there and to be kept,
+/* The same, with what the checks saw. Where one failed the verdict is RUN_UNTRUSTED: the values are there and to be kept,
  * but must not be judged. checks may be NULL. */
 int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
-		      struct check_set *ret_checks, const char **ret_verdict, char **ret_cause);
+		      struct check_set *ret_checks, enum run_verdict *ret_verdict, char **ret_cause);
 
 /* ---- for programs/NAME/parse.c and monitors/NAME/parse.c ---- */
 struct parse_ctx {
@@ -86,11 +86,11 @@ struct parse_ctx {
 	const char *result_dir;
 	struct metric_set *out;
 	char *cause;                    /* set with parse_fail() */
-	const char *verdict;            /* "ok" to begin with */
+	enum run_verdict verdict;       /* RUN_OK to begin with */
 	struct check_set *checks;       /* NULL: nobody asks; jobs/check.h */
 };
-/* Notes why the run cannot be used and returns -EBADMSG; verdict is "incomplete" or "failed". */
-int parse_fail(struct parse_ctx *c, const char *verdict, const char *fmt, ...) _printf_(3, 4);
+/* Notes why the run cannot be used and returns -EBADMSG; verdict is RUN_INCOMPLETE or RUN_FAILED. */
+int parse_fail(struct parse_ctx *c, enum run_verdict verdict, const char *fmt, ...) _printf_(3, 4);
 struct program_ops {
 	const char *name;
 	/* text: content of $RESULT_DIR/<file>, NUL-terminated, may hold anything */

@@ -7,7 +7,7 @@
 
 #define MAX_FILE (64u << 20)
 
-int parse_fail(struct parse_ctx *c, const char *verdict, const char *fmt, ...)
+int parse_fail(struct parse_ctx *c, enum run_verdict verdict, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list ap;
@@ -46,11 +46,11 @@ static int check_exit(struct parse_ctx *c, const struct program_ops *ops)
 
 	/* a benchmark may end with 99, too */
 	if (status == 99 && (*cause || !started))
-		return parse_fail(c, "incomplete", "%s", *cause ? cause : "set-up failed and did not say why");
+		return parse_fail(c, RUN_INCOMPLETE, "%s", *cause ? cause : "set-up failed and did not say why");
 	if (status)
-		return parse_fail(c, "failed", "exit status %d%s%s", status, *said ? ": " : "", said);
+		return parse_fail(c, RUN_FAILED, "exit status %d%s%s", status, *said ? ": " : "", said);
 	if (!started)
-		return parse_fail(c, "incomplete", "the measured part never began");
+		return parse_fail(c, RUN_INCOMPLETE, "the measured part never began");
 	return 0;
 }
 
@@ -61,9 +61,9 @@ static int parse_one(struct parse_ctx *c, const struct program_ops *ops)
 	int r = fs_read(path, MAX_FILE, &b);
 
 	if (r == -ENOENT)
-		return ops->optional ? 0 : parse_fail(c, "incomplete", "no output of %s", ops->name);
+		return ops->optional ? 0 : parse_fail(c, RUN_INCOMPLETE, "no output of %s", ops->name);
 	if (r == -EFBIG)
-		return parse_fail(c, "failed", "the output of %s is larger than %u MiB", ops->name, MAX_FILE >> 20);
+		return parse_fail(c, RUN_FAILED, "the output of %s is larger than %u MiB", ops->name, MAX_FILE >> 20);
 	if (r < 0)
 		return r;
 	return ops->parse(c, buf_str(&b), b.len);
@@ -93,17 +93,17 @@ static void distrust(struct parse_ctx *c)
 {
 	for (size_t i = 0; i < c->checks->n; i++)
 		if (streq(c->checks->v[i].verdict, CHECK_FAIL)) {
-			(void)parse_fail(c, "untrusted", "%s: %s", c->checks->v[i].name, c->checks->v[i].evidence);
+			(void)parse_fail(c, RUN_UNTRUSTED, "%s: %s", c->checks->v[i].name, c->checks->v[i].evidence);
 			return;
 		}
 }
 
 int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
-		      struct check_set *ret_checks, const char **ret_verdict, char **ret_cause)
+		      struct check_set *ret_checks, enum run_verdict *ret_verdict, char **ret_cause)
 {
 	struct metric_set values = {0};
 	struct check_set checks = {0};
-	struct parse_ctx c = {.job = j, .facts = facts, .result_dir = result_dir, .out = &values, .verdict = "ok",
+	struct parse_ctx c = {.job = j, .facts = facts, .result_dir = result_dir, .out = &values, .verdict = RUN_OK,
 			      .checks = &checks};
 	const char *const *kpi = job_kpis(j);
 	int r = run_parsers(&c);
@@ -118,8 +118,8 @@ int job_parse_checked(const struct job *j, const char *result_dir, const struct 
 		metric_set_release(&values);
 	else
 		distrust(&c);
-	if (r >= 0 && streq(c.verdict, "ok") && kpi && *kpi && !metric_set_get(&values, *kpi))
-		(void)parse_fail(&c, "failed", "it has no figure of %s that can be judged", *kpi);
+	if (r >= 0 && c.verdict == RUN_OK && kpi && *kpi && !metric_set_get(&values, *kpi))
+		(void)parse_fail(&c, RUN_FAILED, "it has no figure of %s that can be judged", *kpi);
 	*ret_values = values;
 	*ret_verdict = c.verdict;
 	*ret_cause = c.cause;
@@ -131,7 +131,7 @@ int job_parse_checked(const struct job *j, const char *result_dir, const struct 
 }
 
 int job_parse(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
-	      const char **ret_verdict, char **ret_cause)
+	      enum run_verdict *ret_verdict, char **ret_cause)
 {
 	return job_parse_checked(j, result_dir, facts, ret_values, NULL, ret_verdict, ret_cause);
 }

@@ -131,5 +131,5 @@ int no_samples(struct parse_ctx *c, const char *monitor, const char *text, size_
 	while (next_line(&it))
 		if (it.line[strspn(it.line, " \t")])
 			memcpy(last, it.line, sizeof(last));
-	return parse_fail(c, "incomplete", "%s gave fewer than two samples%s%s", monitor, *last ? ": " : "", last);
+	return parse_fail(c, RUN_INCOMPLETE, "%s gave fewer than two samples%s%s", monitor, *last ? ": " : "", last);
 }

@@ -157,7 +157,7 @@ static int meta_write(const struct build_job *j, const char *dir, struct build_r
 	_cleanup_free_ char *text = NULL;
 	int e;
 
-	json_object_object_add(o, "state", json_text(r->state));
+	json_object_object_add(o, "state", json_text(build_state_word(r->state)));
 	json_object_object_add(o, "image", image ? json_text(image) : NULL);
 	json_object_object_add(o, "image_bytes", json_object_new_int64(image ? size_of(image_path) : 0));
 	json_object_object_add(o, "seconds", json_object_new_double(r->seconds));
@@ -194,20 +194,21 @@ static bool meta_read(const char *dir, struct build_result *ret)
 	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir), *image = NULL;
 	_cleanup_buf_ struct buf b = {0};
 	struct json_object *o = NULL, *seconds;
-	const char *state, *name;
+	enum build_state state = BUILD_INFRA;
+	const char *name;
 	bool good = false;
 
 	if (fs_read(path, 1 << 20, &b) < 0 || !(o = json_tokener_parse(buf_str(&b))))
 		return false;
-	state = member(o, "state");
+	(void)build_state_from(member(o, "state"), &state);
 	name = member(o, "image");
 	image = name ? xasprintf("%s/%s", dir, name) : NULL;
-	if (streq(state, "broken"))
+	if (state == BUILD_BROKEN)
 		good = true;
-	else if (streq(state, "ok") && image)
+	else if (state == BUILD_OK && image)
 		good = fs_exists(image) && size_of(image) == number(o, "image_bytes");
 	if (good) {
-		ret->state = streq(state, "ok") ? "ok" : "broken";
+		ret->state = state;
 		ret->image_path = TAKE_PTR(image);
 		ret->seconds = json_object_object_get_ex(o, "seconds", &seconds) ? json_object_get_double(seconds) : 0;
 		for (size_t i = 0; i < ARRAY_SIZE(meta_texts); i++) {

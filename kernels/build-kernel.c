@@ -137,7 +137,7 @@ static int missing_tools(struct build_result *ret)
 
 	for (size_t i = 0; i < ARRAY_SIZE(need); i++)
 		if (!proc_have(need[i])) {
-			ret->state = "infra";
+			ret->state = BUILD_INFRA;
 			ret->error = xasprintf("'%s' is missing on this machine; install it", need[i]);
 			return 1;
 		}
@@ -169,7 +169,7 @@ static char *make_script(int jobs, bool modules, bool debug, bool align)
 
 static int broken_config(struct build_job *j, struct build_result *ret)
 {
-	ret->state = "broken";
+	ret->state = BUILD_BROKEN;
 	ret->error = xstrdup(err_msg());
 	return build_cache_put(j, NULL, ret);
 }
@@ -208,7 +208,7 @@ static int keep_kernel(struct build_job *j, bool modules, bool debug, struct bui
 		files[x.n++] = files[ARRAY_SIZE(files) - 1];
 	r = box_export(&x, &why);
 	if (r == -EBADMSG) {
-		ret->state = "broken";
+		ret->state = BUILD_BROKEN;
 		ret->error = xasprintf("make succeeded, but %s", why);
 		return build_cache_put(j, NULL, ret);
 	}
@@ -225,7 +225,7 @@ static int keep_kernel(struct build_job *j, bool modules, bool debug, struct bui
 	}
 	if (r < 0)
 		return r;
-	ret->state = "ok";
+	ret->state = BUILD_OK;
 	ret->image_hash = xstrdup(hash);
 	(void)start_keep(j); /* without it the next build only takes longer; first, since it may have to warn */
 	return build_cache_put(j, "bzImage", ret);

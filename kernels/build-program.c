@@ -58,7 +58,7 @@ static int keep_program(struct build_job *j, struct build_result *ret)
 	int r = box_export(&x, &why);
 
 	if (r == -EBADMSG) {
-		ret->state = "broken";
+		ret->state = BUILD_BROKEN;
 		ret->error = xasprintf("the build succeeded, but %s", why);
 		return build_cache_put(j, NULL, ret);
 	}
@@ -68,7 +68,7 @@ static int keep_program(struct build_job *j, struct build_result *ret)
 	r = artefact_hash(kept, hash);
 	if (r < 0)
 		return r;
-	ret->state = "ok";
+	ret->state = BUILD_OK;
 	ret->image_hash = xstrdup(hash);
 	ret->config_hash = xstrdup(j->fragment_hash);
 	return build_cache_put(j, "artefact", ret);

@@ -200,7 +200,7 @@ int build_broken(struct build_job *j, const struct sandbox_result *s, struct bui
 		if (!infra)
 			add_hint(j, buf_str(&log), ret);
 	}
-	ret->state = infra ? "infra" : "broken";
+	ret->state = infra ? BUILD_INFRA : BUILD_BROKEN;
 	return infra ? 0 : build_cache_put(j, NULL, ret);
 }
 
@@ -218,7 +218,7 @@ static int enough_space(const struct build_job *j, struct build_result *ret)
 		have = fs_free_bytes(dirs[i]);
 		if (have < 0 || have >= need)
 			continue;
-		ret->state = "infra";
+		ret->state = BUILD_INFRA;
 		ret->error = xasprintf("'%s' has only %" PRId64 " MiB free, a build needs %" PRId64 "; make room",
 				       dirs[i], have >> 20, need >> 20);
 		return 0;
@@ -231,7 +231,7 @@ static int as_state(int r, struct build_result *ret)
 {
 	if (r != -ENOSPC && r != -EDQUOT && r != -ESTALE)
 		return r;
-	ret->state = "infra";
+	ret->state = BUILD_INFRA;
 	free(ret->error);
 	ret->error = xstrdup(err_msg());
 	return 0;
@@ -244,7 +244,7 @@ static int checkable(struct build_job *j, struct build_result *ret)
 
 	if (r >= 0 || !tree_fault(r))
 		return MIN(r, 0);
-	ret->state = "broken";
+	ret->state = BUILD_BROKEN;
 	ret->error = xstrdup(err_msg());
 	r = build_cache_put(j, NULL, ret);
 	return r < 0 ? r : 1;
@@ -300,7 +300,7 @@ int build_commit(const struct build_request *given, struct build_result *ret)
 	_cleanup_free_ char *state = NULL, *cache = NULL;
 	struct build_request q = *given;
 	_cleanup_(job_release) struct build_job j = {0};
-	struct build_result out = {0};
+	struct build_result out = {.state = BUILD_INFRA};
 	int r;
 
 	if ((r = fs_mkdir_p(q.state_dir)) < 0 || (r = fs_mkdir_p(q.cache_dir)) < 0)
@@ -328,7 +328,7 @@ bool build_is_cached(const struct build_request *q)
 	_cleanup_(job_release) struct build_job j = {0};
 	_cleanup_(build_result_release) struct build_result r = {0};
 
-	return job_init(&j, q) == 0 && build_cache_get(&j, q->commit, NULL, &r) > 0 && streq(r.state, "ok");
+	return job_init(&j, q) == 0 && build_cache_get(&j, q->commit, NULL, &r) > 0 && r.state == BUILD_OK;
 }
 
 int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret)
@@ -350,7 +350,7 @@ int build_ready(const struct build_request *q, char *const *oid, size_t n, bool 
 		if (repo_commit(repo, oid[i], &c) < 0)
 			continue;
 		build_key_of(&j, git_oid_tostr_s(git_commit_tree_id(c)));
-		ret[i] = build_cache_get(&j, oid[i], &names, &b) > 0 && streq(b.state, "ok");
+		ret[i] = build_cache_get(&j, oid[i], &names, &b) > 0 && b.state == BUILD_OK;
 	}
 	return r;
 }

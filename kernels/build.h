@@ -12,6 +12,7 @@
 #ifndef KPB_KERNELS_BUILD_H
 #define KPB_KERNELS_BUILD_H
 #include "lib/buf.h"
+#include "lib/states.h"
 
 /*
  * align_functions: a change elsewhere moves functions to other addresses, and that alone can make one faster or slower. With
@@ -42,7 +43,7 @@ struct build_request {
 };
 
 struct build_result {
-	const char *state;              /* "ok", "broken" (the commit's fault), "infra" (ours: disk full, no compiler ...) */
+	enum build_state state;
 	char *image_path;               /* kept file: bzImage, or the artefact */
 	char *image_hash, *config_hash, *source_hash, *toolchain;
 	char *error;                    /* first error line, terminal-safe */
@@ -51,11 +52,11 @@ struct build_result {
 	double seconds;
 	bool cached;                    /* came out of the cache, nothing was compiled */
 	bool clean;                     /* there were no objects of an earlier build to go on from */
-	bool limit;                     /* "infra" since it met a limit: twice, and it is the commit's fault */
+	bool limit;                     /* BUILD_INFRA since it met a limit: twice, and it is the commit's fault */
 	bool isolated;                  /* false: built with our own rights ("sandbox: none") */
 };
 void build_result_release(struct build_result *r);
-/* 0 also when state is not "ok"; negative only for trouble that leaves no state. */
+/* 0 also when state is not BUILD_OK; negative only for trouble that leaves no state. */
 int build_commit(const struct build_request *q, struct build_result *ret);
 /* True when that commit's image lies ready in the cache (so a bisection step there costs no build). */
 bool build_is_cached(const struct build_request *q);

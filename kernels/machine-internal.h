@@ -13,7 +13,7 @@ extern const struct machine_ops machine_local, machine_qemu, machine_qemu_icount
 #define MARK_START "kperfbot: script starts"    /* what the agent says on the console */
 
 /* Sets verdict and cause (made terminal-safe); returns 0, so that a driver's boot can end with it. */
-int boot_verdict(struct boot_result *ret, const char *verdict, const char *fmt, ...) _printf_(3, 4);
+int boot_verdict(struct boot_result *ret, enum run_verdict verdict, const char *fmt, ...) _printf_(3, 4);
 /* The last lines of a console, terminal-safe, as a new string. */
 char *console_tail(const char *text, size_t len, int lines);
 

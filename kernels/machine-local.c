@@ -76,11 +76,11 @@ static void verdict(const struct boot_request *q, enum child_end end, int status
 {
 	ret->exit_status = status;
 	if (end == CHILD_CANCELLED)
-		boot_verdict(ret, "infra", "the run was stopped");
+		boot_verdict(ret, RUN_INFRA, "the run was stopped");
 	else if (end == CHILD_DEADLINE)
-		boot_verdict(ret, "timeout", "the script took longer than %g s", q->script_timeout_s);
+		boot_verdict(ret, RUN_TIMEOUT, "the script took longer than %g s", q->script_timeout_s);
 	else
-		ret->verdict = "ok";
+		ret->verdict = RUN_OK;
 }
 
 static void keep_tail(const char *log, struct boot_result *ret)
@@ -150,11 +150,11 @@ static void boxed_verdict(const struct boot_request *q, const struct box_result 
 {
 	ret->exit_status = res->status;
 	if (res->stop == BOX_TIME)
-		boot_verdict(ret, "timeout", "the script took longer than %g s", q->script_timeout_s);
+		boot_verdict(ret, RUN_TIMEOUT, "the script took longer than %g s", q->script_timeout_s);
 	else if (res->stop)
-		boot_verdict(ret, "crashed", "the script %s", box_stop_words(res->stop));
+		boot_verdict(ret, RUN_CRASHED, "the script %s", box_stop_words(res->stop));
 	else
-		ret->verdict = "ok";
+		ret->verdict = RUN_OK;
 }
 
 static int run_boxed(const struct boot_request *q, const char *dir, const char *result, const char *script,
@@ -178,13 +178,13 @@ static int run_boxed(const struct boot_request *q, const char *dir, const char *
 	if (r == 0)
 		r = box_run(&b, &res);
 	if (r == -ECANCELED) {
-		boot_verdict(ret, "infra", "the run was stopped");
+		boot_verdict(ret, RUN_INFRA, "the run was stopped");
 	} else if (r == 0) {
 		boxed_verdict(q, &res, ret);
 		ret->isolated = box_mode() == BOX_ISOLATED;
 		r = box_export(&x, &why);
 		if (r == -EBADMSG)
-			boot_verdict(ret, "crashed", "the script's results are not taken: %s", why);
+			boot_verdict(ret, RUN_CRASHED, "the script's results are not taken: %s", why);
 	}
 	if (r == 0 || r == -EBADMSG || r == -ECANCELED) {
 		keep_tail(log, ret);

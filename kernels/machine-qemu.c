@@ -310,10 +310,10 @@ static bool vm_tick(void *arg)
 static int verdict_hang(struct vm *vm, struct boot_result *ret)
 {
 	if (!vm->seen.len)
-		return boot_verdict(ret, "boot-failed", "no boot: the kernel printed nothing in %g s", vm->boot_s);
+		return boot_verdict(ret, RUN_BOOT_FAILED, "no boot: the kernel printed nothing in %g s", vm->boot_s);
 	if (!vm->started_at)
-		return boot_verdict(ret, "boot-failed", "hang while booting: the script did not start within %g s", vm->boot_s);
-	return boot_verdict(ret, "timeout", "the guest hangs: no end %g s after its start", vm->total_s);
+		return boot_verdict(ret, RUN_BOOT_FAILED, "hang while booting: the script did not start within %g s", vm->boot_s);
+	return boot_verdict(ret, RUN_TIMEOUT, "the guest hangs: no end %g s after its start", vm->total_s);
 }
 
 static int verdict_died(struct vm *vm, int status, struct boot_result *ret)
@@ -324,17 +324,17 @@ static int verdict_died(struct vm *vm, int status, struct boot_result *ret)
 	(void)fs_read(vm->log, 1u << 20, &log);
 	line = last_line(buf_str(&log));
 	if (status == 128 + 25) /* SIGXFSZ */
-		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed", "the guest wrote more than %u MiB",
+		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED, "the guest wrote more than %u MiB",
 				    OUTPUT_MAX >> 20);
 	if (status == 128 + 9 || status == 128 + 15)
-		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed",
+		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED,
 				    "the guest died: QEMU was killed from outside by signal %d", status - 128);
 	if (status > 128)
-		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed", "the guest died: QEMU got signal %d%s%s",
+		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED, "the guest died: QEMU got signal %d%s%s",
 				    status - 128, *line ? ": " : "", line);
 	if (strstr(line, "kernel"))
-		return boot_verdict(ret, "boot-failed", "no boot: QEMU refused the image: %s", line);
-	return boot_verdict(ret, "infra", "QEMU ended with status %d: %s", status, line);
+		return boot_verdict(ret, RUN_BOOT_FAILED, "no boot: QEMU refused the image: %s", line);
+	return boot_verdict(ret, RUN_INFRA, "QEMU ended with status %d: %s", status, line);
 }
 
 static int verdict_reset(struct vm *vm, struct boot_result *ret)
@@ -345,27 +345,27 @@ static int verdict_reset(struct vm *vm, struct boot_result *ret)
 	int r;
 
 	if (!vm->seen.len)
-		return boot_verdict(ret, "boot-failed", "no boot: the guest ended without a word");
+		return boot_verdict(ret, RUN_BOOT_FAILED, "no boot: the guest ended without a word");
 	if (!vm->started_at)
-		return boot_verdict(ret, "boot-failed", "the guest was reset while booting");
+		return boot_verdict(ret, RUN_BOOT_FAILED, "the guest was reset while booting");
 	(void)fs_read(vm->results, OUTPUT_MAX + 1, &stream);
 	r = result_unpack(stream.s, stream.len, dir, &end);
 	if (r == -ENODATA && memmem(vm->seen.s, vm->seen.len, "kperfbot: no port", 17))
-		return boot_verdict(ret, "boot-failed", "the kernel has no second serial line for the results");
+		return boot_verdict(ret, RUN_BOOT_FAILED, "the kernel has no second serial line for the results");
 	if (r == -ENODATA)
-		return boot_verdict(ret, "crashed", "the guest was reset before the script's end (%s)", err_msg());
+		return boot_verdict(ret, RUN_CRASHED, "the guest was reset before the script's end (%s)", err_msg());
 	if (r == -EBADMSG)
-		return boot_verdict(ret, "crashed", "%s", err_msg());
+		return boot_verdict(ret, RUN_CRASHED, "%s", err_msg());
 	if (r < 0)
-		return boot_verdict(ret, "infra", "%s", err_msg());
+		return boot_verdict(ret, RUN_INFRA, "%s", err_msg());
 	if (end.no_script) /* the guest says so, and a guest says what it likes: no word of it is our trouble */
-		return boot_verdict(ret, "crashed", "the guest found no script");
+		return boot_verdict(ret, RUN_CRASHED, "the guest found no script");
 	ret->exit_status = end.exit_status;
 	if (end.timed_out)
-		return boot_verdict(ret, "timeout", "the script took longer than %g s", vm->q->script_timeout_s);
+		return boot_verdict(ret, RUN_TIMEOUT, "the script took longer than %g s", vm->q->script_timeout_s);
 	if (end.cut)
-		return boot_verdict(ret, "crashed", "the script left more files than can be taken (256 files, 32 MiB)");
-	ret->verdict = "ok";
+		return boot_verdict(ret, RUN_CRASHED, "the script left more files than can be taken (256 files, 32 MiB)");
+	ret->verdict = RUN_OK;
 	return 0;
 }
 
@@ -375,11 +375,11 @@ static int judge(struct vm *vm, enum child_end end, int status, struct boot_resu
 	int64_t room = fs_free_bytes(vm->q->out_dir);
 
 	if (end == CHILD_CANCELLED)
-		return boot_verdict(ret, "infra", "the boot was stopped");
+		return boot_verdict(ret, RUN_INFRA, "the boot was stopped");
 	if (room >= 0 && room < 1 << 20)
-		return boot_verdict(ret, "infra", "no room left in '%s'", vm->q->out_dir);
+		return boot_verdict(ret, RUN_INFRA, "no room left in '%s'", vm->q->out_dir);
 	if (failure)
-		return boot_verdict(ret, vm->started_at ? "crashed" : "boot-failed", "%s", failure);
+		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED, "%s", failure);
 	if (end == CHILD_DEADLINE)
 		return verdict_hang(vm, ret);
 	return status ? verdict_died(vm, status, ret) : verdict_reset(vm, ret);
@@ -428,7 +428,7 @@ static int qemu_boot(const struct boot_request *q, struct boot_result *ret)
 	bool kvm = have_kvm() && !q->profile_path; /* only emulation can count */
 	int r = boot_by(q, false, kvm, ret);
 
-	if (r < 0 || !kvm || !streq(ret->verdict, "boot-failed") || (ret->console_tail && *ret->console_tail))
+	if (r < 0 || !kvm || ret->verdict != RUN_BOOT_FAILED || (ret->console_tail && *ret->console_tail))
 		return r;
 	boot_result_release(ret);
 	*ret = (struct boot_result){0};

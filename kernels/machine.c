@@ -40,7 +40,7 @@ void boot_result_release(struct boot_result *r)
 	*r = (struct boot_result){0};
 }
 
-int boot_verdict(struct boot_result *ret, const char *verdict, const char *fmt, ...)
+int boot_verdict(struct boot_result *ret, enum run_verdict verdict, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list ap;
@@ -58,7 +58,7 @@ int boot_verdict(struct boot_result *ret, const char *verdict, const char *fmt, 
 int machine_boot(const struct boot_request *q, struct boot_result *ret)
 {
 	const struct machine_ops *ops = machine_driver(q->machine->driver);
-	struct boot_result r = {0};
+	struct boot_result r = {.verdict = RUN_INFRA};
 	usec_t start = mono_usec();
 
 	if (!ops)
@@ -66,13 +66,13 @@ int machine_boot(const struct boot_request *q, struct boot_result *ret)
 			       q->machine->driver ? q->machine->driver : "");
 	r.isolated = ops->flags & MACHINE_NEEDS_IMAGE; /* a guest; others tell by themselves */
 	if ((ops->flags & MACHINE_NEEDS_IMAGE) && (!q->image || access(q->image, R_OK) < 0))
-		boot_verdict(&r, "infra", "kernel image '%s' is missing", q->image ? q->image : "");
+		boot_verdict(&r, RUN_INFRA, "kernel image '%s' is missing", q->image ? q->image : "");
 	else if ((ops->flags & MACHINE_NEEDS_ROOT) && (!q->root_image || access(q->root_image, R_OK) < 0))
-		boot_verdict(&r, "infra", "root image '%s' is missing", q->root_image ? q->root_image : "");
+		boot_verdict(&r, RUN_INFRA, "root image '%s' is missing", q->root_image ? q->root_image : "");
 	else if (fs_mkdir_p(q->out_dir) < 0)
-		boot_verdict(&r, "infra", "%s", err_msg());
+		boot_verdict(&r, RUN_INFRA, "%s", err_msg());
 	else if (ops->check(q->machine) < 0 || ops->boot(q, &r) < 0)
-		boot_verdict(&r, "infra", "%s", err_msg());
+		boot_verdict(&r, RUN_INFRA, "%s", err_msg());
 	r.wall_seconds = (mono_usec() - start) / 1e6;
 	*ret = r;
 	return 0;

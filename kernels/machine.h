@@ -8,6 +8,7 @@
 #ifndef KPB_KERNELS_MACHINE_H
 #define KPB_KERNELS_MACHINE_H
 #include "lib/buf.h"
+#include "lib/states.h"
 
 struct machine {
 	char *name, *driver, *tbox_group;
@@ -35,8 +36,7 @@ struct boot_request {
 };
 
 struct boot_result {
-	const char *verdict;            /* "ok" (the script ran to its end: see exit_status), "boot-failed", "timeout",
-					   "crashed" (panic, oops, guest died), "infra" (QEMU missing, disk full ...) */
+	enum run_verdict verdict;       /* RUN_OK: the script ran to its end, see exit_status; never INCOMPLETE, UNTRUSTED */
 	int exit_status;                /* of the script, when verdict is ok */
 	char *cause;                    /* e.g. "kernel panic: Attempted to kill init!", NULL when ok */
 	char *console_tail;             /* last lines, terminal-safe */

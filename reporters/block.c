@@ -27,7 +27,7 @@ static void number_boots(struct block_side *s)
 		while (!streq(s->m.boot[k], s->m.boot[i]) && k < i)
 			k++;
 		s->boot[i] = k;
-		for (size_t m = 0; m < s->m.n_metrics && !streq(s->m.verdict[i], "ok"); m++)
+		for (size_t m = 0; m < s->m.n_metrics && s->m.verdict[i] != RUN_OK; m++)
 			s->m.v[m * s->m.n_runs + i] = NAN;
 	}
 }

@@ -207,23 +207,22 @@ int dataset_add_csv(struct dataset *d, const char *path)
 /* Failures as counts, so that a kernel that crashes now and then shows in the table. */
 static void count_verdicts(struct dataset_build *b, const struct matrix *m)
 {
-	static const char *const bad[] = {"failed", "incomplete", "boot-failed", "timeout", "crashed"};
 	size_t n = 0;
 	_cleanup_free_ size_t *run = xcalloc(m->n_runs + 1, sizeof(*run));
 
 	for (size_t i = 0; i < m->n_runs; i++)
-		if (!streq(m->verdict[i], "infra") && !streq(m->verdict[i], "untrusted"))
+		if (m->verdict[i] != RUN_INFRA && m->verdict[i] != RUN_UNTRUSTED)
 			run[n++] = i;
 	b->n_all = n;
 	b->all_boot = xcalloc(n + 1, sizeof(*b->all_boot));
 	for (size_t k = 0; k < n; k++)
 		b->all_boot[k] = (uint32_t)k;
-	for (size_t v = 0; v < ARRAY_SIZE(bad); v++) {
-		_cleanup_free_ char *name = xasprintf("last_state.%s", bad[v]);
+	for (enum run_verdict v = 0; v < (enum run_verdict)run_verdict_words.n; v++) {
+		_cleanup_free_ char *name = xasprintf("last_state.%s", run_verdict_word(v));
 		struct metric_series *x = NULL;
 
-		for (size_t k = 0; k < n; k++) {
-			if (!streq(m->verdict[run[k]], bad[v]))
+		for (size_t k = 0; k < n && run_failed(v); k++) {
+			if (m->verdict[run[k]] != v)
 				continue;
 			if (!x)
 				x = add_series(b, name, n, b->all_boot);
@@ -241,7 +240,7 @@ int dataset_add_matrix(struct dataset *d, const char *name, const char *subject,
 	b->boot = xcalloc(m->n_runs + 1, sizeof(*b->boot));
 	b->run_name = xcalloc(m->n_runs + 1, sizeof(*b->run_name));
 	for (size_t i = 0; i < m->n_runs; i++) {
-		if (!streq(m->verdict[i], "ok"))
+		if (m->verdict[i] != RUN_OK)
 			continue;
 		run[b->n_runs] = i;
 		b->boot[b->n_runs] = (uint32_t)name_map_add(&boots, m->boot[i]);
@@ -375,7 +374,7 @@ void dataset_history_add(struct dataset_history *h, const struct matrix *m)
 		for (size_t r = 0; r < m->n_runs; r++) {
 			double v = m->v[i * m->n_runs + r];
 
-			if (isnan(v) || !streq(m->verdict[r], "ok"))
+			if (isnan(v) || m->verdict[r] != RUN_OK)
 				continue;
 			sum[boot[r]] += v;
 			count[boot[r]]++;

@@ -112,7 +112,7 @@ static void load_runs(struct store *s, const struct db_build *b, struct facts *f
 	size_t n = 0;
 
 	f->exposed |= b->exposed;
-	if (!b->id || store_runs(s, b->id, f->cmp.job, f->machine.tbox_group, "ok", &runs, &n) < 0)
+	if (!b->id || store_runs(s, b->id, f->cmp.job, f->machine.tbox_group, true, &runs, &n) < 0)
 		return;
 	for (size_t i = 0; i < n; i++) {
 		f->exposed |= runs[i].exposed;

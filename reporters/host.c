@@ -89,7 +89,7 @@ static int load(struct store *s, const struct facts *f, const struct db_build *b
 {
 	struct db_run *runs = NULL;
 	size_t n = 0;
-	int r = b->id ? store_runs(s, b->id, f->cmp.job, f->machine.tbox_group, "ok", &runs, &n) : 0;
+	int r = b->id ? store_runs(s, b->id, f->cmp.job, f->machine.tbox_group, true, &runs, &n) : 0;
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		if (runs[i].result_dir)

@@ -51,18 +51,18 @@ static void begin(struct ctx *c, const struct asked *a, const char *commit, stru
 static int keep_row(struct ctx *c, const struct asked *a, const struct build_request *q, const struct build_result *b)
 {
 	struct db_build row = {.tree = a->tree.id, .commit = (char *)q->commit, .kconfig = (char *)q->kconfig,
-			       .state = (char *)b->state, .image_path = b->image_path, .image_hash = b->image_hash,
+			       .state = b->state, .image_path = b->image_path, .image_hash = b->image_hash,
 			       .config_hash = b->config_hash, .source_hash = b->source_hash, .toolchain = b->toolchain,
 			       .error = b->error, .warnings = b->warnings, .log_path = b->log_path, .seconds = b->seconds,
 			       .exposed = !b->isolated, .clean = b->clean, .cached = b->cached, .time = now_usec()};
 
-	return streq(b->state, "infra") ? 0 : store_build_put(c->store, &row, NULL);
+	return b->state == BUILD_INFRA ? 0 : store_build_put(c->store, &row, NULL);
 }
 
 static void print_json(const struct build_request *q, const struct build_result *b)
 {
 	const struct { const char *key, *text; } texts[] = {
-		{"commit", q->commit}, {"kconfig", q->kconfig}, {"state", b->state}, {"image", b->image_path},
+		{"commit", q->commit}, {"kconfig", q->kconfig}, {"state", build_state_word(b->state)}, {"image", b->image_path},
 		{"image_hash", b->image_hash}, {"config_hash", b->config_hash}, {"source_hash", b->source_hash},
 		{"toolchain", b->toolchain}, {"error", b->error}, {"warnings", b->warnings}, {"log", b->log_path},
 	};
@@ -81,7 +81,7 @@ static void print_text(const struct build_request *q, const struct build_result 
 {
 	_cleanup_free_ char *warnings = xstrdup(b->warnings);
 
-	term_printf(stdout, "%.12s %s: %s, %.1f s%s\n", q->commit, q->kconfig, b->state, b->seconds,
+	term_printf(stdout, "%.12s %s: %s, %.1f s%s\n", q->commit, q->kconfig, build_state_word(b->state), b->seconds,
 		    b->cached ? " (kept from before)" : "");
 	if (b->error)
 		term_printf(stdout, "error: %s\n", b->error);
@@ -145,7 +145,7 @@ static int build(struct ctx *c, const char *rev, const char *patches, const char
 		r = keep_row(c, &a, &q, &b);
 	if (r < 0)
 		return r;
-	*ret_ok = streq(b.state, "ok");
+	*ret_ok = b.state == BUILD_OK;
 	(c->json ? print_json : print_text)(&q, &b);
 	return 0;
 }

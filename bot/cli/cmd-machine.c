@@ -182,12 +182,12 @@ static int boot_values(const struct boot_options *b, const struct job *job, cons
 	struct metric_set values = {0};
 	int e = 0;
 
-	if (job->id && streq(r->verdict, "ok")) {
+	if (job->id && r->verdict == RUN_OK) {
 		free(r->cause);
 		r->cause = NULL;
 		e = job_parse(job, dir, &facts, &values, &r->verdict, &r->cause);
 	}
-	if (e >= 0 && b->profile && streq(r->verdict, "ok"))
+	if (e >= 0 && b->profile && r->verdict == RUN_OK)
 		e = profile_of_boot(b->out, b->image, &values, NULL);
 	metric_set_release(&values);
 	return MIN(e, 0);
@@ -221,22 +221,22 @@ static int print_boot(struct ctx *c, const struct boot_result *r, const struct b
 	const char *out = b->out;
 	int e = 0;
 
-	put_text(o, "verdict", r->verdict);
+	put_text(o, "verdict", run_verdict_word(r->verdict));
 	put(o, "exit_status", json_object_new_int(r->exit_status));
 	put_text(o, "cause", r->cause);
 	put(o, "boot_seconds", isfinite(r->boot_seconds) ? json_object_new_double(r->boot_seconds) : NULL);
 	put(o, "wall_seconds", json_object_new_double(r->wall_seconds));
 	put_text(o, "out", out);
 	put_text(o, "console_tail", r->console_tail);
-	if (b->watch.n && streq(r->verdict, "ok"))
+	if (b->watch.n && r->verdict == RUN_OK)
 		e = print_watched(b, o, c->json);
 	if (c->json)
 		json_print(stdout, o, false);
-	else if (streq(r->verdict, "ok"))
+	else if (r->verdict == RUN_OK)
 		term_printf(stdout, "ok, the script ended with status %d after %.1f s; its files are in '%s/result'\n",
 			    r->exit_status, r->wall_seconds, out);
 	else
-		term_printf(stdout, "%s%s: %s\n", r->console_tail ? r->console_tail : "", r->verdict,
+		term_printf(stdout, "%s%s: %s\n", r->console_tail ? r->console_tail : "", run_verdict_word(r->verdict),
 			    r->cause ? r->cause : "");
 	json_object_put(o);
 	return e;
@@ -272,7 +272,7 @@ static int boot(struct ctx *c, const struct machine *m, struct boot_options *b)
 	e = print_boot(c, &r, b);
 	if (e < 0)
 		return verb_fail(c, e);
-	return streq(r.verdict, "ok") && !r.exit_status ? EXIT_DONE : EXIT_NO;
+	return r.verdict == RUN_OK && !r.exit_status ? EXIT_DONE : EXIT_NO;
 }
 
 static int no_machine(struct ctx *c, const char *name)

@@ -106,10 +106,10 @@ static void tally_release(struct run_tally *t)
 
 static void tally_add(struct run_tally *t, const struct db_run *r)
 {
-	_cleanup_free_ char *text = xasprintf("%s%s%s", r->verdict, r->cause ? ": " : "", r->cause ? r->cause : "");
+	_cleanup_free_ char *text = xasprintf("%s%s%s", run_verdict_word(r->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
 	size_t i = 0;
 
-	if (streq(r->verdict, "ok")) {
+	if (r->verdict == RUN_OK) {
 		t->ok++;
 		return;
 	}
@@ -130,7 +130,7 @@ static int tally_runs(struct ctx *c, const struct scope *s, int64_t build, usec_
 {
 	struct db_run *runs = NULL;
 	size_t n = 0;
-	int r = store_runs(c->store, build, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+	int r = store_runs(c->store, build, s->job.id, s->machine.tbox_group, false, &runs, &n);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		if (runs[i].started >= since)
@@ -160,7 +160,7 @@ static void say_not_run(struct ctx *c, const struct scope *s, const char *commit
 	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
 	struct db_task t = {0};
 
-	if (streq(b->state, "broken"))
+	if (b->state == BUILD_BROKEN)
 		term_printf(stderr, "kperfbot: %.12s does not build: %s%s%s%s\n", commit,
 			    b->error ? b->error : "no error line", b->log_path ? "\nkperfbot: its log: " : "",
 			    b->log_path && endswith(b->log_path, ".zst") ? "zstdcat " : "",

@@ -161,7 +161,7 @@ static int field_load(struct engine *e, const struct scope *s, const struct db_c
 	return 0;
 }
 
-static bool built_ok(const struct case_node *n) { return n->build && streq(n->build->state, "ok"); }
+static bool built_ok(const struct case_node *n) { return n->build && n->build->state == BUILD_OK; }
 
 /* Its image equals that of all its parents: it cannot have changed anything. */
 static bool same_image(const struct known_range *f, uint32_t i)
@@ -236,7 +236,7 @@ static int feed(struct engine *e, const struct scope *s, const struct db_case *c
 				r = search_drop(search, i, SEARCH_SAME_IMAGE);
 		if (r >= 0 && strv_has(&f->cleared, f->range.oid[i]))
 			r = search_drop(search, i, SEARCH_CLEARED);
-		if (r >= 0 && n->build && streq(n->build->state, "broken"))
+		if (r >= 0 && n->build && n->build->state == BUILD_BROKEN)
 			r = search_skip(search, i);
 		if (r >= 0 && n->ready)
 			r = search_built(search, i);
@@ -308,7 +308,7 @@ static char *candidates_json(const struct known_range *f, struct search *search,
 					  ? "measured again, it does not differ from its parent"
 				  : f->range.why[i]  ? f->range.why[i]
 				  : same_image(f, i) ? "same image as its parent"
-				  : f->node[i].build && streq(f->node[i].build->state, "broken") ? "does not build"
+				  : f->node[i].build && f->node[i].build->state == BUILD_BROKEN ? "does not build"
 												 : f->node[i].silent;
 
 		if (why) {
@@ -391,7 +391,7 @@ static void say_ends(const struct known_range *f, const struct search_step *step
 
 	for (int i = 0; i < 2; i++) {
 		const struct case_node *n = &f->node[end[i]];
-		const char *why = n->build && streq(n->build->state, "broken") ? "does not build" : n->silent;
+		const char *why = n->build && n->build->state == BUILD_BROKEN ? "does not build" : n->silent;
 
 		if (why)
 			buf_addf(&b, "%s%.12s %s", b.len ? "; " : "", f->range.oid[end[i]], why);

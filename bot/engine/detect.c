@@ -71,11 +71,11 @@ static int runs_after(struct engine *e, const struct scope *s, const char *commi
 
 	*ret_n = *ret_bad = 0;
 	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		if (runs[i].id > after_run) {
 			++*ret_n;
-			*ret_bad += !streq(runs[i].verdict, "ok");
+			*ret_bad += runs[i].verdict != RUN_OK;
 		}
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	db_build_release(&b);

@@ -11,36 +11,25 @@
 
 /* ---- what a run says ---- */
 
-/* Ways to fail that can be told apart. incomplete: not set up or cut off, which says nothing about a kernel but where it
- * happens with one commit again and again and with another one never. NULL: none. */
-static const char *kind_of(const char *verdict)
+/* Of a text "VERDICT: CAUSE": the way to fail, as far as ways can be told apart. RUN_INCOMPLETE, not set up or cut off, says
+ * nothing about a kernel but where it happens with one commit again and again and with another one never. Where there is no
+ * such word RUN_INFRA, in which nobody fails. */
+static enum run_verdict kind_of_failure(const char *failure)
 {
-	static const char *const kinds[] = {"boot-failed", "crashed", "timeout", "incomplete", "failed"};
+	_cleanup_free_ char *word = xstrndup(failure, strcspn(failure, ":"));
+	enum run_verdict v;
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (streq(verdict, kinds[i]))
-			return kinds[i];
-	return NULL;
-}
-
-/* Of a text "VERDICT: CAUSE". */
-static const char *kind_of_failure(const char *failure)
-{
-	_cleanup_free_ char *verdict = xstrndup(failure, strcspn(failure, ":"));
-
-	return kind_of(verdict);
+	return run_verdict_from(word, &v) >= 0 && run_failed(v) ? v : RUN_INFRA;
 }
 
 /* 1: it failed in that way, 0: it did not, -1: it says nothing about that. */
-static int outcome(const char *verdict, const char *kind)
+static int outcome(enum run_verdict own, enum run_verdict kind)
 {
-	const char *own = kind_of(verdict);
-
-	if (streq(verdict, "infra"))
+	if (own == RUN_INFRA)
 		return -1;
-	if (!own) /* ended well, or what it measured is not trusted: it ran */
+	if (!run_failed(own)) /* ended well, or what it measured is not trusted: it ran */
 		return 0;
-	return streq(own, kind) ? 1 : streq(kind, "boot-failed") ? 0 : -1;
+	return own == kind ? 1 : kind == RUN_BOOT_FAILED ? 0 : -1;
 }
 
 struct outcomes { bool *failed; int64_t *run; size_t n, silent; };      /* silent: runs that say nothing, but for ours */
@@ -60,12 +49,12 @@ static int runs_of(struct engine *e, const struct scope *s, const char *commit, 
 	*ret = NULL;
 	*ret_n = 0;
 	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, ret, ret_n);
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, ret, ret_n);
 	db_build_release(&b);
 	return r == -ENOENT ? 0 : r;
 }
 
-static int outcomes_of(struct engine *e, const struct scope *s, const char *commit, const char *kind, int64_t after_run,
+static int outcomes_of(struct engine *e, const struct scope *s, const char *commit, enum run_verdict kind, int64_t after_run,
 		       struct outcomes *ret)
 {
 	struct outcomes o = {0};
@@ -84,7 +73,7 @@ static int outcomes_of(struct engine *e, const struct scope *s, const char *comm
 			o.run[o.n] = runs[i].id;
 			o.failed[o.n++] = x;
 		}
-		o.silent += x < 0 && runs[i].id > after_run && !streq(runs[i].verdict, "infra");
+		o.silent += x < 0 && runs[i].id > after_run && runs[i].verdict != RUN_INFRA;
 	}
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	*ret = o;
@@ -93,7 +82,7 @@ static int outcomes_of(struct engine *e, const struct scope *s, const char *comm
 
 static char *words_of(const struct db_run *run)
 {
-	return xasprintf("%s: %s", run->verdict, run->cause ? run->cause : "no cause known");
+	return xasprintf("%s: %s", run_verdict_word(run->verdict), run->cause ? run->cause : "no cause known");
 }
 
 /* How the head fails most often since the question was asked, with the last such run's words; NULL: in no way. */
@@ -104,11 +93,10 @@ static int main_failure(struct engine *e, const struct scope *s, char **ret)
 	int r = runs_of(e, s, s->cmp.head, &runs, &n);
 
 	for (size_t i = 0; i < n; i++) {
-		const char *kind = kind_of(runs[i].verdict);
 		size_t same = 0;
 
-		for (size_t k = 0; kind && k < n; k++)
-			same += runs[k].id > s->cmp.after_run && streq(kind_of(runs[k].verdict), kind);
+		for (size_t k = 0; run_failed(runs[i].verdict) && k < n; k++)
+			same += runs[k].id > s->cmp.after_run && runs[k].verdict == runs[i].verdict;
 		if (same && same >= most) {
 			most = same;
 			last = &runs[i];
@@ -130,15 +118,15 @@ static bool in_range(const struct scope *s, const char *commit)
 }
 
 /* A kernel that does not boot does so in every job; any other failure is the job's. */
-static bool same_question(const struct scope *s, const struct db_comparison *c, const char *kind)
+static bool same_question(const struct scope *s, const struct db_comparison *c, enum run_verdict kind)
 {
 	return c->tree == s->cmp.tree && c->machine == s->cmp.machine && streq(c->kconfig, s->cmp.kconfig) &&
-	       (streq(c->job, s->cmp.job) || streq(kind, "boot-failed"));
+	       (streq(c->job, s->cmp.job) || kind == RUN_BOOT_FAILED);
 }
 
 /* The case that tells people, or will, of this failure: a head that stays broken is compared with the last good one again
  * and again. 0: none. */
-static int known_case(struct engine *e, const struct scope *s, const char *kind, int64_t *ret)
+static int known_case(struct engine *e, const struct scope *s, enum run_verdict kind, int64_t *ret)
 {
 	struct db_case *all = NULL;
 	size_t n = 0;
@@ -149,7 +137,7 @@ static int known_case(struct engine *e, const struct scope *s, const char *kind,
 		struct db_comparison c = {0};
 		bool told = db_case_mails(&all[i]) || all[i].state == CASE_IGNORED;
 
-		if (!all[i].failure || !streq(kind_of_failure(all[i].failure), kind) || !told ||
+		if (!all[i].failure || kind_of_failure(all[i].failure) != kind || !told ||
 		    all[i].state == CASE_NOT_REPRODUCED ||
 		    store_comparison_by_id(e->store, all[i].comparison, &c) < 0)
 			continue;
@@ -177,7 +165,7 @@ int failure_compare(struct engine *e, const struct scope *s, const char *failure
 {
 	struct failure_sides f = {0};
 	struct outcomes x = {0}, y = {0};
-	const char *kind = kind_of_failure(failure);
+	enum run_verdict kind = kind_of_failure(failure);
 	int r = outcomes_of(e, s, a, kind, after_run, &x);
 
 	if (r >= 0)
@@ -265,7 +253,7 @@ int failure_observe(struct engine *e, const struct scope *s, const struct db_cas
 /* The head may fail in the same way with other words, for which the culprit is not to blame. */
 int failure_own_words(struct engine *e, const struct scope *s, struct db_case *c, int64_t after_run)
 {
-	const char *kind = kind_of_failure(c->failure);
+	enum run_verdict kind = kind_of_failure(c->failure);
 	struct db_run *runs = NULL, *last = NULL;
 	size_t n = 0;
 	int r = runs_of(e, s, c->culprit, &runs, &n);

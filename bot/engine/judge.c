@@ -76,7 +76,7 @@ static int side_build(struct engine *e, const struct scope *s, const char *commi
 		r = err_set(-ECANCELED, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
 	else if (r == -ENOENT)
 		r = 0;
-	else if (r >= 0 && !streq(ret->state, "ok"))
+	else if (r >= 0 && ret->state != BUILD_OK)
 		r = err_set(-ENOEXEC, "%.12s does not build: %s", commit, ret->error ? ret->error : "see its log");
 	else if (r >= 0)
 		r = 1;

@@ -275,7 +275,7 @@ static int need_build(struct engine *e, const struct scope *s, struct db_case *c
 		r = err_set(-ENOEXEC, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
 	else if (r == -ENOENT)
 		r = 0;
-	else if (r >= 0 && !streq(b.state, "ok"))
+	else if (r >= 0 && b.state != BUILD_OK)
 		r = err_set(-ENOEXEC, "%.12s does not build: %s", commit, b.error ? b.error : "see its log");
 	else if (r >= 0)
 		r = 1;

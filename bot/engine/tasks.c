@@ -59,7 +59,7 @@ static int next_replicate(struct engine *e, const struct scope *s, const char *c
 		return 0;
 	}
 	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		next = MAX(next, runs[i].replicate + 1);
 	if (r >= 0)
@@ -142,7 +142,7 @@ static int canary_run(struct engine *e, const struct canary *k, int64_t *next, i
 
 static bool says_nothing(const struct scope *s, const struct db_run *run)
 {
-	return s->failing ? streq(run->verdict, "infra") : !streq(run->verdict, "ok");
+	return s->failing ? run->verdict == RUN_INFRA : run->verdict != RUN_OK;
 }
 
 /* Who asks for a verdict and only gets failures would ask for ever: -ENOTRECOVERABLE then. */
@@ -154,7 +154,7 @@ static int still_runs(struct engine *e, const struct scope *s, const char *commi
 	int r = s->cmp.id ? store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b) : -ENOENT;
 
 	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
 	for (i = r < 0 ? 0 : n; i > 0 && says_nothing(s, &runs[i - 1]); i--)
 		bad++;
 	for (i = 0; r >= 0 && i < n; i++)
@@ -163,7 +163,7 @@ static int still_runs(struct engine *e, const struct scope *s, const char *commi
 		r = err_set(-ENOTRECOVERABLE, "%zu runs of %.12s came to no verdict", recent, commit);
 	if (r >= 0 && bad >= FAILED_IN_A_ROW)
 		r = err_set(-ENOTRECOVERABLE, "the last %zu runs of %.12s failed, the last one: %s%s%s", bad, commit,
-			    runs[n - 1].verdict, runs[n - 1].cause ? ": " : "",
+			    run_verdict_word(runs[n - 1].verdict), runs[n - 1].cause ? ": " : "",
 			    runs[n - 1].cause ? runs[n - 1].cause : "");
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	db_build_release(&b);
@@ -346,14 +346,14 @@ void engine_runs_release(struct engine_runs *k)
 
 static void count_run(struct engine_runs *k, const struct db_run *run)
 {
-	if (streq(run->verdict, "ok")) {
+	if (run->verdict == RUN_OK) {
 		k->good++;
-	} else if (!streq(run->verdict, "infra")) {
+	} else if (run->verdict != RUN_INFRA) {
 		k->bad++;
-		k->no_boot += streq(run->verdict, "boot-failed");
-		k->untrusted += streq(run->verdict, "untrusted");
+		k->no_boot += run->verdict == RUN_BOOT_FAILED;
+		k->untrusted += run->verdict == RUN_UNTRUSTED;
 		free(k->cause);
-		k->cause = xasprintf("%s: %s", run->verdict, run->cause ? run->cause : "no cause known");
+		k->cause = xasprintf("%s: %s", run_verdict_word(run->verdict), run->cause ? run->cause : "no cause known");
 	}
 }
 
@@ -366,7 +366,7 @@ int engine_runs(struct engine *e, const struct scope *s, const char *commit, int
 	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
 
 	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, NULL, &runs, &n);
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		if (runs[i].id > after_run)
 			count_run(&k, &runs[i]);
@@ -439,7 +439,7 @@ static int known_spread(struct engine *e, const struct scope *s, const char *met
 		struct boots x = {0};
 		double mean = 0;
 
-		if (!streq(b[i].state, "ok") || streq(b[i].commit, s->cmp.base) || streq(b[i].commit, s->cmp.head) ||
+		if (b[i].state != BUILD_OK || streq(b[i].commit, s->cmp.base) || streq(b[i].commit, s->cmp.head) ||
 		    engine_boots(e, s, b[i].commit, metric, 0, &x) < 0)
 			continue;
 		for (size_t k = 0; k < x.n; k++)

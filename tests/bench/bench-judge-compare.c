@@ -154,7 +154,7 @@ static void fill_database(struct store *s, char oid[2][41])
 	must(store_machine_put(s, &machine, &machine_id));
 	state = 8;
 	for (int b = 0; b < 2; b++) {
-		struct db_build build = {.tree = tree_id, .commit = oid[b], .kconfig = (char *)"vm-net", .state = (char *)"ok"};
+		struct db_build build = {.tree = tree_id, .commit = oid[b], .kconfig = (char *)"vm-net", .state = BUILD_OK};
 		int64_t id;
 
 		snprintf(oid[b], 41, "%040x", 0xabc + b);
@@ -162,7 +162,7 @@ static void fill_database(struct store *s, char oid[2][41])
 		for (int i = 0; i < 6; i++) {
 			char boot[32];
 			struct metric_set set = {0};
-			struct db_run run = {.build = id, .machine = machine_id, .job = job.id, .boot = boot, .verdict = (char *)"ok",
+			struct db_run run = {.build = id, .machine = machine_id, .job = job.id, .boot = boot, .verdict = RUN_OK,
 					     .seconds = 60, .started = 1000000ULL * (unsigned)(b * 10 + i + 1)};
 
 			snprintf(boot, sizeof(boot), "boot-%d-%d", b, i);

@@ -33,7 +33,7 @@ static void make_set(struct metric_set *m, const char *prefix, int n)
 static int64_t put_build(struct store *s, int n)
 {
 	char oid[41];
-	struct db_build b = {.tree = 1, .commit = oid, .kconfig = (char *)"vm-net", .state = (char *)"ok"};
+	struct db_build b = {.tree = 1, .commit = oid, .kconfig = (char *)"vm-net", .state = BUILD_OK};
 	int64_t id;
 
 	snprintf(oid, sizeof(oid), "%040x", n);
@@ -46,7 +46,7 @@ static void put_runs(struct store *s, int64_t build, int n, struct metric_set *m
 	for (int i = 0; i < n; i++) {
 		char boot[32];
 		struct db_run run = {.build = build, .machine = 1, .job = (char *)"0123456789abcdef", .boot = boot,
-				     .verdict = (char *)"ok", .seconds = 60, .started = 1000000ULL * (build * 100 + i)};
+				     .verdict = RUN_OK, .seconds = 60, .started = 1000000ULL * (build * 100 + i)};
 
 		snprintf(boot, sizeof(boot), "boot-%" PRId64 "-%d", build, i);
 		for (size_t k = 0; k < m->n; k++)

@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	static struct job_list jobs[ARRAY_SIZE(test)];
 	const struct run_facts facts = {.nr_cpu = 1};
 	struct metric_set m = {0};
-	struct parse_ctx c = {.facts = &facts, .result_dir = "/nonexistent", .out = &m, .verdict = "ok"};
+	struct parse_ctx c = {.facts = &facts, .result_dir = "/nonexistent", .out = &m, .verdict = RUN_OK};
 	size_t which = size ? data[0] % ARRAY_SIZE(test) : 0, n = size ? size - 1 : 0;
 	_cleanup_free_ char *text = xmalloc(n + 1), *job = xasprintf("neper: {test: %s, length: 1s}\n", test[which]);
 	int r;

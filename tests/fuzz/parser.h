@@ -15,7 +15,7 @@ static inline int fuzz_parser(const struct program_ops *ops, const char *job, bo
 	static struct job_list jobs;
 	const struct run_facts facts = {.icount_ns_per_insn = 8, .nr_cpu = 1};
 	struct metric_set m = {0};
-	struct parse_ctx c = {.facts = &facts, .result_dir = "/nonexistent", .out = &m, .verdict = "ok"};
+	struct parse_ctx c = {.facts = &facts, .result_dir = "/nonexistent", .out = &m, .verdict = RUN_OK};
 	char *text = xmalloc(size + 1); /* a fresh block, so that reading past it is seen */
 	int r;
 
@@ -28,9 +28,9 @@ static inline int fuzz_parser(const struct program_ops *ops, const char *job, bo
 	r = ops->parse(&c, text, size);
 	FUZZ_CHECK(r == 0 || r == -EBADMSG);
 	if (r == 0) {
-		FUZZ_CHECK(!strcmp(c.verdict, "ok") && (m.n || !wants_values));
+		FUZZ_CHECK(c.verdict == RUN_OK && (m.n || !wants_values));
 	} else {
-		FUZZ_CHECK(!strcmp(c.verdict, "incomplete") || !strcmp(c.verdict, "failed"));
+		FUZZ_CHECK(c.verdict == RUN_INCOMPLETE || c.verdict == RUN_FAILED);
 		FUZZ_CHECK(c.cause && *c.cause && !strpbrk(c.cause, "\n\r\t\x1b"));
 	}
 	for (size_t i = 0; i < m.n; i++)

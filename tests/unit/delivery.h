@@ -28,8 +28,8 @@ static int64_t put_comparison(struct store *s)
 	struct db_machine m = {.name = (char *)"m", .driver = (char *)"local", .tbox_group = (char *)"local", .settings = (char *)"{}"};
 	struct db_job j = {.id = (char *)"0123456789abcdef", .name = (char *)"j", .program = (char *)"command",
 			   .canonical = (char *)"{}", .params = (char *)"{}", .script = (char *)"true\n"};
-	struct db_build b = {.commit = (char *)"aa", .kconfig = (char *)"program", .state = (char *)"ok", .time = 1};
-	struct db_run r = {.job = j.id, .boot = (char *)"x", .verdict = (char *)"ok", .started = 1};
+	struct db_build b = {.commit = (char *)"aa", .kconfig = (char *)"program", .state = BUILD_OK, .time = 1};
+	struct db_run r = {.job = j.id, .boot = (char *)"x", .verdict = RUN_OK, .started = 1};
 	struct db_comparison c = {.branch = (char *)"b", .base = (char *)"aa", .head = (char *)"bb", .kconfig = (char *)"program",
 				  .job = j.id, .state = COMPARISON_OPEN, .created = 1};
 	struct metric_set v = {0};

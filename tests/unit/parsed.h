@@ -32,7 +32,7 @@ static inline void parse_fixture(struct parsed *p, const struct program_ops *ops
 		return;
 	}
 	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = dir ? dir : "/nonexistent", .out = &p->m,
-				  .verdict = "ok"};
+				  .verdict = RUN_OK};
 	p->r = ops->parse(&p->c, buf_str(&p->text), n ? MIN(n, p->text.len) : p->text.len);
 }
 
@@ -45,7 +45,7 @@ static inline void parse_again(struct parsed *p, const struct program_ops *ops, 
 	metric_set_release(&p->m);
 	free(p->c.cause);
 	p->c.cause = NULL;
-	p->c.verdict = "ok";
+	p->c.verdict = RUN_OK;
 	p->c.facts = &facts;
 	p->r = ops->parse(&p->c, text, len);
 }

@@ -41,7 +41,7 @@ static int run(const struct build_request *q, struct build_result *ret)
 	if (r < 0)
 		printf("# %s\n", err_msg());
 	else if (ret->error)
-		printf("# %s: %s\n", ret->state, ret->error);
+		printf("# %s: %s\n", build_state_word(ret->state), ret->error);
 	return r;
 }
 
@@ -52,7 +52,7 @@ static void wants(const char *oid, const char *command, const char *want, const 
 	struct build_request q = request(oid, command);
 
 	run(&q, &b);
-	ok(streq(b.state, want) && (!words || (b.error && strstr(b.error, words))), "%s", name);
+	ok(streq(build_state_word(b.state), want) && (!words || (b.error && strstr(b.error, words))), "%s", name);
 	build_result_release(&b);
 }
 
@@ -64,7 +64,7 @@ static void test_good(const char *one, const char *comment)
 
 	ok(!build_is_cached(&q), "nothing is cached at first");
 	is_int(run(&q, &a), 0, "builds");
-	ok(streq(a.state, "ok") && !a.cached && fs_exists(a.image_path), "ok, and the program is kept");
+	ok(a.state == BUILD_OK && !a.cached && fs_exists(a.image_path), "ok, and the program is kept");
 	ok(a.log_path && fs_exists(a.log_path), "so is the log");
 	ok(a.isolated, "in a box");
 	ok(build_is_cached(&q), "now it is cached");
@@ -90,10 +90,10 @@ static void test_bad(const char *one)
 	struct build_request q = request(broken, NULL);
 
 	run(&q, &b);
-	ok(streq(b.state, "broken") && b.error && startswith(b.error, "main.c:1:"), "a broken commit names file and line");
+	ok(b.state == BUILD_BROKEN && b.error && startswith(b.error, "main.c:1:"), "a broken commit names file and line");
 	build_result_release(&b);
 	run(&q, &b);
-	ok(streq(b.state, "broken") && b.cached && b.error, "that it is broken is kept");
+	ok(b.state == BUILD_BROKEN && b.cached && b.error, "that it is broken is kept");
 	ok(!build_is_cached(&q), "but is no image");
 	build_result_release(&b);
 	wants(one, "true", "broken", "was not made", "an artefact that was not made");
@@ -122,17 +122,17 @@ static void test_limits(const char *one)
 
 	q.timeout_s = 0.5;
 	run(&q, &b);
-	ok(streq(b.state, "infra") && b.limit && strstr(b.error, "time limit"),
+	ok(b.state == BUILD_INFRA && b.limit && strstr(b.error, "time limit"),
 	   "a build that takes too long is stopped");
 	build_result_release(&b);
 	q = request(one, "head -c 900000000 /dev/zero | tail -c 800000000 >/dev/null; sleep 30");
 	q.max_memory = 200 << 20;
 	run(&q, &b);
-	ok(streq(b.state, "infra") && b.limit && strstr(b.error, "memory"), "so is one that takes too much memory");
+	ok(b.state == BUILD_INFRA && b.limit && strstr(b.error, "memory"), "so is one that takes too much memory");
 	build_result_release(&b);
 	q = request(one, "i=0; while [ $i -lt 1500 ]; do sleep 30 & i=$((i+1)); done; wait");
 	run(&q, &b);
-	ok(streq(b.state, "infra") && b.limit && strstr(b.error, "processes"),
+	ok(b.state == BUILD_INFRA && b.limit && strstr(b.error, "processes"),
 	   "so is one that starts too many processes");
 	build_result_release(&b);
 	q = request(one, "sleep 30");
@@ -185,7 +185,7 @@ static void test_cache(const char *one)
 	build_result_release(&b);
 	fs_write_atomic(image, "", 0);
 	run(&q, &b);
-	ok(streq(b.state, "ok") && !b.cached && fs_size(b.image_path) > 0, "a torn image in the cache is made again");
+	ok(b.state == BUILD_OK && !b.cached && fs_size(b.image_path) > 0, "a torn image in the cache is made again");
 	build_result_release(&b);
 	n = build_cache_prune(cache, 1);
 	ok(n > 3 && !build_is_cached(&q), "pruning to nothing removed all %d builds", n);
@@ -207,7 +207,7 @@ static void test_folder(const char *one)
 
 	run(&q, &a);
 	file = a.image_path ? xasprintf("%s/b/c", a.image_path) : xstrdup("");
-	ok(streq(a.state, "ok") && fs_size(file) == 2, "a folder can be the artefact");
+	ok(a.state == BUILD_OK && fs_size(file) == 2, "a folder can be the artefact");
 	q.command = "mkdir -p prog/b && echo 1 >prog/a && echo 3 >prog/b/c && ln -s a prog/l";
 	run(&q, &b);
 	ok(b.image_hash && !streq(a.image_hash, b.image_hash), "its hash is that of what is in it");
@@ -239,7 +239,7 @@ static void test_kernel_steps(void)
 		q.kconfig = i == 4 ? "vm-min-lines" : "vm-min";
 		run(&q, &r[i]);
 	}
-	ok(streq(r[0].state, "ok") && endswith(r[0].image_path, "/bzImage") && fs_size(r[0].image_path) > 0, "an image is kept");
+	ok(r[0].state == BUILD_OK && endswith(r[0].image_path, "/bzImage") && fs_size(r[0].image_path) > 0, "an image is kept");
 	ok(r[0].warnings && strstr(r[0].warnings, "CONFIG_PVH: wanted y, is off\n") &&
 	   strstr(r[0].warnings, "CONFIG_HZ_250: wanted y, is m\n"), "options that did not survive are named");
 	ok(r[0].warnings && !strstr(r[0].warnings, "CONFIG_NET:"), "and only those");
@@ -255,7 +255,7 @@ static void test_kernel_steps(void)
 	debug = r[4].image_path ? xasprintf("%.*s/vmlinux.debug", (int)strlen(r[4].image_path) - 8, r[4].image_path) : xstrdup("");
 	no_debug = xasprintf("%s/vmlinux.debug", dir);
 	ok(fs_size(debug) > 0 && !fs_exists(no_debug), "so is debug information, where the config has it");
-	ok(streq(r[3].state, "broken") && r[3].error && strstr(r[3].error, "***"), "a failing make is broken");
+	ok(r[3].state == BUILD_BROKEN && r[3].error && strstr(r[3].error, "***"), "a failing make is broken");
 	for (size_t i = 0; i < ARRAY_SIZE(r); i++)
 		build_result_release(&r[i]);
 }
@@ -310,10 +310,10 @@ static void test_sources(const char *base)
 				    *spoil = xasprintf("chmod 0 %s/objects/*/o", cache);
 
 		proc_ok(ARGV("sh", "-c", spoil), NULL, NULL);
-		ok(!image_has("three", child, "7", &r) && streq(r.state, "infra") && !r.limit, "objects that cannot be copied are our trouble");
+		ok(!image_has("three", child, "7", &r) && r.state == BUILD_INFRA && !r.limit, "objects that cannot be copied are our trouble");
 		for (int i = 0; i < 20 && !image_has("three", child, "7", &r); i++)
 			;
-		ok(streq(r.state, "ok"), "and are gone the next time");
+		ok(r.state == BUILD_OK, "and are gone the next time");
 	}
 	build_result_release(&r);
 }
@@ -326,7 +326,7 @@ static void test_lying_log(void)
 	struct build_result r = {0};
 
 	image_has("lies", lies, "", &r);
-	ok(streq(r.state, "broken"), "a log that only says that a tool is missing is no trouble of ours");
+	ok(r.state == BUILD_BROKEN, "a log that only says that a tool is missing is no trouble of ours");
 	build_result_release(&r);
 }
 
@@ -397,7 +397,7 @@ static void test_align(void)
 		q.tree = i < 3 ? "aligned" : "t";
 		q.align_functions = i > 0 && i < 4;
 		run(&q, &r[i]);
-		if (!ok(streq(r[i].state, "ok") && fs_read(r[i].image_path, 0, &b) == 0 && streq(buf_str(&b), want[i]), "aligned build %zu", i))
+		if (!ok(r[i].state == BUILD_OK && fs_read(r[i].image_path, 0, &b) == 0 && streq(buf_str(&b), want[i]), "aligned build %zu", i))
 			printf("# got '%s'\n", buf_str(&b));
 	}
 	ok(!r[0].clean, "another tree goes on from what was built from nothing of a commit that is its own ancestor");

@@ -222,7 +222,7 @@ static void test_perf_stat(void)
 	_cleanup_buf_ struct buf b = {0};
 	struct metric_set m = {0};
 	struct job_list l = {0};
-	struct parse_ctx c = {.out = &m, .verdict = "ok", .checks = &checks};
+	struct parse_ctx c = {.out = &m, .verdict = RUN_OK, .checks = &checks};
 
 	load("stress-ng: {test: sockfd}\n", &l);
 	c.job = l.v;
@@ -255,7 +255,7 @@ static void test_untrusted(void)
 	const struct run_facts facts = {.nr_cpu = 3};
 	struct metric_set m = {0}, again = {0};
 	struct job_list l = {0};
-	const char *what = NULL;
+	enum run_verdict what = RUN_INFRA;
 	char *cause = NULL;
 
 	load("warmup: 4s\nruntime: 3s\nmonitors: []\nxdp-bench: {mode: redirect-cpu}\n", &l);
@@ -264,21 +264,21 @@ static void test_untrusted(void)
 	put(dir, "started", NULL);
 	put(dir, "xdp-bench", "131-redirect-cpu0-toggle.txt");
 	is_int(job_parse_checked(l.v, dir, &facts, &m, &checks, &what, &cause), 0, "it is read");
-	is_str(what, "untrusted", "packets went to the CPU that received them");
+	is_int(what, RUN_UNTRUSTED, "packets went to the CPU that received them");
 	ok(cause && startswith(cause, "placement: 100% of the packets went to the CPU that received them"), "and says why: %s", cause ? cause : "");
 	ok(metric_set_get(&m, "xdp-bench.rx_pps") != NULL, "its values are kept");
 	is_str(verdict("placement"), "fail", "with the check");
 	is_str(verdict("errors"), "pass", "and the others");
 	free(cause);
 	is_int(job_parse(l.v, dir, &facts, &again, &what, &cause), 0, "without asking for the checks");
-	is_str(what, "untrusted", "the verdict is the same");
+	is_int(what, RUN_UNTRUSTED, "the verdict is the same");
 	free(cause);
 	metric_set_release(&m);
 	metric_set_release(&again);
 	FRESH;
 	put(dir, "xdp-bench", "131-redirect-nopeer-e.txt");
 	is_int(job_parse_checked(l.v, dir, &facts, &m, &checks, &what, &cause), 0, "a run in which all failed");
-	ok(streq(what, "failed") && m.n == 0, "has no values to keep");
+	ok(what == RUN_FAILED && m.n == 0, "has no values to keep");
 	free(cause);
 	metric_set_release(&m);
 	job_list_release(&l);

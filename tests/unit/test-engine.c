@@ -32,7 +32,8 @@ struct side {
 struct fate {
 	const char *commit, *job;       /* job: how its name begins; NULL: in all */
 	bool unbuildable, infra;        /* infra: its build fails on our side */
-	const char *verdict, *cause;    /* of its runs; NULL: ok */
+	enum run_verdict verdict;       /* of its runs */
+	const char *cause;
 	int slower;                     /* per mille */
 	int lies;                       /* so many first runs of it are slower, or as fast as the others, against that */
 	int flaky;                      /* of so many runs one ends by that verdict; 0: all */
@@ -191,13 +192,13 @@ static int do_build(struct world *w, struct json_object *o)
 	const char *c = text_of(o, "commit");
 	const struct fate *f = fate_of(w, c, NULL);
 	_cleanup_free_ char *image = xasprintf("%s/k/bzImage", dir);
-	struct db_build b = {.tree = 1, .commit = (char *)c, .kconfig = (char *)text_of(o, "kconfig"), .state = (char *)"ok",
+	struct db_build b = {.tree = 1, .commit = (char *)c, .kconfig = (char *)text_of(o, "kconfig"), .state = BUILD_OK,
 			     .image_path = image, .image_hash = (char *)c, .seconds = 1};
 
 	if (f->infra)
 		return err_set(-EIO, "the disk is gone");
 	if (f->unbuildable) {
-		b.state = (char *)"broken";
+		b.state = BUILD_BROKEN;
 		b.error = (char *)"filter.c:1: error: no such thing";
 	}
 	return store_build_put(w->s, &b, NULL);
@@ -244,7 +245,7 @@ static int runs_of(struct world *w, const struct db_build *b, const struct db_jo
 	struct db_run *runs = NULL;
 	size_t n = 0;
 
-	if (store_machine_get(w->s, "qemu", &m) < 0 || store_runs(w->s, b->id, j->id, m.tbox_group, NULL, &runs, &n) < 0)
+	if (store_machine_get(w->s, "qemu", &m) < 0 || store_runs(w->s, b->id, j->id, m.tbox_group, false, &runs, &n) < 0)
 		printf("Bail out! %s\n", err_msg());
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	db_machine_release(&m);
@@ -262,7 +263,7 @@ static int do_run(struct world *w, struct json_object *o, const struct db_build 
 	struct metric_set values = {0};
 	struct check_set checks = {0};
 	struct job j = {0};
-	const char *verdict = "ok";
+	enum run_verdict verdict = RUN_OK;
 	const struct fate *f = fate_of(w, b->commit, dj->name);
 	struct side own = {.speed = 10000, .sent = 60000, .slower = f->slower};
 	int64_t id = 0;
@@ -279,13 +280,13 @@ static int do_run(struct world *w, struct json_object *o, const struct db_build 
 	r = job_from_canonical(dj->name, dj->canonical, &j);
 	if (r >= 0)
 		r = job_parse_checked(&j, res, &facts, &values, &checks, &verdict, &cause);
-	if (f->verdict && (!f->flaky || w->runs[side] % f->flaky == 0)) {
+	if (f->verdict != RUN_OK && (!f->flaky || w->runs[side] % f->flaky == 0)) {
 		verdict = f->verdict;
 		cause = xstrdup(f->cause);
 		metric_set_release(&values);
 	}
 	if (r >= 0) {
-		struct db_run row = {.build = b->id, .machine = 2, .job = dj->id, .boot = boot, .verdict = (char *)verdict, .cause = cause,
+		struct db_run row = {.build = b->id, .machine = 2, .job = dj->id, .boot = boot, .verdict = verdict, .cause = cause,
 				     .replicate = json_object_get_int64(json_object_object_get(o, "replicate")), .started = now_usec() - w->back,
 				     .seconds = 1};
 		struct db_machine m = {0};
@@ -469,8 +470,8 @@ static void test_unbuildable_head(void)
 
 static void test_failing_head(void)
 {
-	HEADS({.commit = line[1], .verdict = "boot-failed", .cause = "panic"},
-	      {.commit = line[2], .verdict = "untrusted", .cause = "generator"}, {.commit = line[3], .slower = 80});
+	HEADS({.commit = line[1], .verdict = RUN_BOOT_FAILED, .cause = "panic"},
+	      {.commit = line[2], .verdict = RUN_UNTRUSTED, .cause = "generator"}, {.commit = line[3], .slower = 80});
 
 	for (int i = 0; i < 4; i++)
 		head(&w, line[i]);
@@ -527,7 +528,7 @@ static void test_forced_meanwhile(void)
 /* One of two jobs cannot be measured on a head: each goes on from its own last one. */
 static void test_two_jobs(void)
 {
-	HEADS({.commit = line[1], .job = "drop", .verdict = "boot-failed", .cause = "panic"}, {.commit = line[2], .slower = 80});
+	HEADS({.commit = line[1], .job = "drop", .verdict = RUN_BOOT_FAILED, .cause = "panic"}, {.commit = line[2], .slower = 80});
 
 	configure("[drop, pass]");
 	head(&w, line[0]);
@@ -593,10 +594,10 @@ static void test_afresh_at_once(void)
 
 /* ---- the first commit that fails ---- */
 
-#define FAILS(i) {.commit = line[i], .verdict = "failed", .cause = "exit status 1: bench: no such protocol"}
+#define FAILS(i) {.commit = line[i], .verdict = RUN_FAILED, .cause = "exit status 1: bench: no such protocol"}
 
-#define OOPS .verdict = "crashed", .cause = "Oops"
-#define PANIC .verdict = "boot-failed", .cause = "panic"
+#define OOPS .verdict = RUN_CRASHED, .cause = "Oops"
+#define PANIC .verdict = RUN_BOOT_FAILED, .cause = "panic"
 
 /* The only case; NULL and a failed test where there are others. */
 static struct db_case *one_case(struct world *w, struct db_case *ret)
@@ -680,7 +681,7 @@ static void test_failure_hidden(void)
 /* The culprit's parent fails in another way: asking it again and again would tell nothing. */
 static void test_failure_not_proven(void)
 {
-	HEADS({.commit = hidden[1], PANIC}, {.commit = hidden[2], .verdict = "failed", .cause = "exit status 1"});
+	HEADS({.commit = hidden[1], PANIC}, {.commit = hidden[2], .verdict = RUN_FAILED, .cause = "exit status 1"});
 	struct db_case c;
 
 	head(&w, line[0]);
@@ -695,7 +696,7 @@ static void test_failure_not_proven(void)
 
 static void test_failure_of_both(void)
 {
-	HEADS(FAILS(0), FAILS(1), {.commit = line[3], .verdict = "infra", .cause = "no network"});
+	HEADS(FAILS(0), FAILS(1), {.commit = line[3], .verdict = RUN_INFRA, .cause = "no network"});
 	size_t n;
 
 	head(&w, line[0]);

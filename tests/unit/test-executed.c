@@ -62,7 +62,7 @@ static void make_world(void)
 	is_int(store_machine_put(s, &m, NULL), 0, "a machine");
 	is_int(store_job_put(s, &j), 0, "a job");
 	for (int k = 0; k < 2; k++) {
-		struct db_build b = {.tree = tree, .commit = oid[k], .kconfig = (char *)"vm-min", .state = (char *)"ok",
+		struct db_build b = {.tree = tree, .commit = oid[k], .kconfig = (char *)"vm-min", .state = BUILD_OK,
 				     .image_path = image, .seconds = 1};
 
 		is_int(store_build_put(s, &b, &build[k]), 0, "a build");

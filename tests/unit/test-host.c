@@ -14,7 +14,7 @@ static void run(int side, const char *facts)
 {
 	_cleanup_free_ char *folder = xasprintf("%s/%d", dir, ++runs), *path = xasprintf("%s/result/host-facts", folder),
 			    *boot = xasprintf("%d", runs);
-	struct db_run r = {.build = build[side], .machine = machine, .job = (char *)JOB, .boot = boot, .verdict = (char *)"ok",
+	struct db_run r = {.build = build[side], .machine = machine, .job = (char *)JOB, .boot = boot, .verdict = RUN_OK,
 			   .replicate = runs, .result_dir = folder, .started = (usec_t)runs, .seconds = 1};
 	struct metric_set none = {0};
 
@@ -28,7 +28,7 @@ static void world(void)
 	struct db_tree t = {.name = (char *)"t", .url = (char *)"https://git.example.org/t", .enabled = true};
 	struct db_machine m = {.name = (char *)"m", .driver = (char *)"qemu", .tbox_group = (char *)"g"};
 	struct db_job j = {(char *)JOB, (char *)"job", (char *)"command", (char *)"{}", (char *)"{}", (char *)"#!/bin/sh\n"};
-	struct db_build b = {.kconfig = (char *)"k", .state = (char *)"ok"};
+	struct db_build b = {.kconfig = (char *)"k", .state = BUILD_OK};
 
 	is_int(store_open(":memory:", false, &s), 0, "a database");
 	store_tree_put(s, &t, &b.tree);

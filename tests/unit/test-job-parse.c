@@ -27,7 +27,7 @@ static void parse(struct parsed *p, const struct program_ops *ops, const char *j
 		ok(false, "%s: %s", file, err_msg());
 		return;
 	}
-	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = "ok"};
+	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK};
 	p->r = ops->parse(&p->c, buf_str(&p->text), n ? MIN(n, p->text.len) : p->text.len);
 }
 
@@ -121,7 +121,7 @@ static void test_stress_ng_variants(void)
 
 		parse(&p, program_find("stress-ng"), bad[i].job, bad[i].file, 0, 0);
 		is_int(p.r, -EBADMSG, "%s does not", bad[i].file);
-		is_str(p.c.verdict, bad[i].verdict, "verdict");
+		is_str(run_verdict_word(p.c.verdict), bad[i].verdict, "verdict");
 		ok(p.c.cause && strstr(p.c.cause, bad[i].cause), "cause: %s", p.c.cause ? p.c.cause : "(none)");
 		is_int(p.m.n, 0, "and gives no values");
 	}
@@ -226,7 +226,7 @@ static void test_perf_stat(void)
 	ok(!metric_set_get(&hw.m, "perf-stat.i.node-load-miss-rate%"), "no ratio from a missing count");
 	test_perf_cells();
 	parse(&bad, ops, SOCKFD, "perf-stat-bad.txt", 0, 0);
-	is_str(bad.r ? bad.c.verdict : "", "incomplete", "an error of perf: %s", bad.c.cause ? bad.c.cause : "");
+	is_int(bad.r ? bad.c.verdict : RUN_OK, RUN_INCOMPLETE, "an error of perf: %s", bad.c.cause ? bad.c.cause : "");
 	parse(&none, ops, SOCKFD, "perf-stat-notcounted.txt", 0, 0);
 	ok(none.r == -EBADMSG && none.m.n == 0, "another format gives no values");
 }
@@ -242,7 +242,7 @@ static void command(struct parsed *p, const char *job, const char *text)
 		ok(false, "%s", err_msg());
 		return;
 	}
-	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = "ok"};
+	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK};
 	p->r = program_find("command")->parse(&p->c, text, strlen(text));
 }
 
@@ -336,7 +336,7 @@ static void test_command_absent(void)
 	command(&p, "command: {run: x, kpi: ops}\n", "");
 	free(TAKE_PTR(p.c.cause));
 	p.c.checks = &checks;
-	p.c.verdict = "ok";
+	p.c.verdict = RUN_OK;
 	p.r = program_find("command")->parse(&p.c, text, strlen(text));
 	k = check_set_get(&checks, "figures");
 	ok(p.r == 0 && p.m.n == 1 && k && streq(k->verdict, "unknown") && strstr(k->evidence, "lat: nan"), "%s", k ? k->evidence : "nothing said");
@@ -416,7 +416,7 @@ static void test_folder(void)
 		_cleanup_(metric_set_release) struct metric_set m = {0};
 		char dir[] = "/tmp/kpb-test-XXXXXX";
 		_cleanup_free_ char *why = NULL;
-		const char *verdict = NULL;
+		enum run_verdict verdict = RUN_INFRA;
 
 		if (!mkdtemp(dir))
 			abort();
@@ -429,7 +429,7 @@ static void test_folder(void)
 		if (cases[i].cause)
 			put(dir, "cause", cases[i].cause);
 		is_int(job_parse(&l.v[0], dir, &facts, &m, &verdict, &why), 0, "folder %zu is looked at", i);
-		is_str(verdict, cases[i].verdict, "verdict");
+		is_str(run_verdict_word(verdict), cases[i].verdict, "verdict");
 		if (cases[i].want)
 			is_str(why, cases[i].want, "cause");
 		else

@@ -104,7 +104,7 @@ static void check(size_t i)
 	_cleanup_(job_list_release) struct job_list l = {0};
 	_cleanup_(metric_set_release) struct metric_set m = {0};
 	_cleanup_buf_ struct buf script = {0}, out = {0};
-	const char *verdict = NULL;
+	enum run_verdict verdict = RUN_INFRA;
 	bool used;
 	int r;
 
@@ -119,9 +119,9 @@ static void check(size_t i)
 	fs_write_atomic(started, "", 0);
 	is_int(fs_copy(from, to), 0, "a real output");
 	is_int(job_parse(&l.v[0], tmp, &facts, &m, &verdict, &cause), 0, "the robot reads it");
-	used = streq(verdict, "ok") || streq(verdict, "untrusted");
+	used = verdict == RUN_OK || verdict == RUN_UNTRUSTED;
 	r = proc_ok(ARGV("sh", "-c", line), NULL, &out);
-	if (!ok((r == 0) == used, "the script prints figures if the robot has any (%s%s%s)", verdict, cause ? ": " : "", cause ? cause : ""))
+	if (!ok((r == 0) == used, "the script prints figures if the robot has any (%s%s%s)", run_verdict_word(verdict), cause ? ": " : "", cause ? cause : ""))
 		printf("# %s\n", buf_str(&out));
 	if (used)
 		compare(&l.v[0], &m, buf_str(&out));

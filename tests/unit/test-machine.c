@@ -255,7 +255,7 @@ static void test_local(void)
 	static volatile const int stop = 1;
 	struct boot_result r = local("echo \"$KPB_ARTEFACT $KPB_PERTURB $EXTRA\" >$RESULT_DIR/f; echo last; exit 3", 10, "l1", NULL);
 
-	is_str(r.verdict, "ok", "the script ran");
+	is_int(r.verdict, RUN_OK, "the script ran");
 	is_int(r.exit_status, 3, "its exit status");
 	is_str(r.console_tail, "last\n", "what it said last");
 	(void)fs_read(file, 0, &got);
@@ -265,7 +265,7 @@ static void test_local(void)
 	ok(!fs_exists(boot), "the boot folder is gone");
 	boot_result_release(&r);
 	r = local(script, 0.5, "l2", NULL);
-	is_str(r.verdict, "timeout", "a long script is ended");
+	is_int(r.verdict, RUN_TIMEOUT, "a long script is ended");
 	(void)fs_read(pidfile, 0, &pid);
 	ok(atoi(buf_str(&pid)) > 0, "it had started a process of another session");
 	for (int i = 0; i < 100 && p.status != 1; i++) { /* on a busy machine a killed process takes a moment to die */
@@ -279,7 +279,7 @@ static void test_local(void)
 	is_str(r.cause, "the script took longer than 0.5 s", "with this cause");
 	boot_result_release(&r);
 	r = local("sleep 987", 100, "l3", &stop);
-	is_str(r.verdict, "infra", "a stopped run is nobody's fault");
+	is_int(r.verdict, RUN_INFRA, "a stopped run is nobody's fault");
 	boot_result_release(&r);
 	for (size_t i = 0; i < 3; i++) {
 		_cleanup_free_ char *dir = xasprintf("%s/l%zu", tmp, i + 1);
@@ -300,14 +300,14 @@ static void test_local_hostile(void)
 				     "ln -s a/up/../../../etc/hostname cause; mkdir script.log; "
 				     "cp keep set; chmod 6777 set; chmod 0 a", 20, "h1", NULL);
 
-	is_str(r.verdict, "ok", "a script that leaves traps");
+	is_int(r.verdict, RUN_OK, "a script that leaves traps");
 	is_int(fs_list(result, &names), 0, "its result folder");
 	ok(names.n == 3 && !strv_has(&names, "link") && !strv_has(&names, "pipe"),
 	   "has files only: no pipe, no link, no folder");
 	ok(fs_size(keep) == 2 && stat(set, &st) == 0 && (st.st_mode & 07777) == 0755, "and no mode but 0755");
 	boot_result_release(&r);
 	r = local("truncate -s 5G $RESULT_DIR/big", 20, "h2", NULL);
-	is_str(r.verdict, "crashed", "a file of 5 GiB is not taken");
+	is_int(r.verdict, RUN_CRASHED, "a file of 5 GiB is not taken");
 	ok(r.cause && strstr(r.cause, "'big' is larger than 32 MiB"), "and named: %s", r.cause ? r.cause : "");
 	boot_result_release(&r);
 	r = local("kill -9 -1; exit 5", 20, "h3", NULL);
@@ -325,12 +325,12 @@ static void test_machine_errors(void)
 	int lock = -1;
 
 	machine_boot(&q, &r);
-	is_str(r.verdict, "infra", "a missing image is infra");
+	is_int(r.verdict, RUN_INFRA, "a missing image is infra");
 	is_str(r.cause, "kernel image '/none' is missing", "and named");
 	boot_result_release(&r);
 	q.image = "/etc/passwd";
 	machine_boot(&q, &r);
-	is_str(r.verdict, "infra", "missing QEMU is infra");
+	is_int(r.verdict, RUN_INFRA, "missing QEMU is infra");
 	ok(strstr(r.cause, "apt-get install"), "and says what to do: %s", r.cause);
 	boot_result_release(&r);
 	m.driver = (char *)"nope";

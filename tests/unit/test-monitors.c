@@ -12,7 +12,7 @@ static void parse_checked(struct parsed *p, const char *monitor, const char *tex
 	metric_set_release(&p->m);
 	free(p->c.cause);
 	p->c.cause = NULL;
-	p->c.verdict = "ok";
+	p->c.verdict = RUN_OK;
 	p->c.checks = checks;
 	p->r = monitor_find(monitor)->parse(&p->c, text, strlen(text));
 }

@@ -79,7 +79,7 @@ static void make_tree(void)
 
 static int64_t put_build(struct store *s, int64_t tree, const char *oid, const char *hash)
 {
-	struct db_build b = {.tree = tree, .commit = (char *)oid, .kconfig = (char *)"vm-min", .state = (char *)"ok",
+	struct db_build b = {.tree = tree, .commit = (char *)oid, .kconfig = (char *)"vm-min", .state = BUILD_OK,
 			     .image_path = (char *)"img/bzImage", .image_hash = (char *)hash, .time = T0 * USEC_PER_SEC,
 			     .toolchain = (char *)"gcc (Debian 12.2.0-14) 12.2.0, GNU ld 2.40", .seconds = 100};
 	int64_t id;
@@ -94,7 +94,7 @@ static void put_runs(struct store *s, int64_t build, const char *job, int64_t ma
 		_cleanup_(metric_set_release) struct metric_set m = {0};
 		_cleanup_free_ char *boot = xasprintf("boot-%" PRId64 "-%d", build, i);
 		struct db_run r = {.build = build, .machine = machine, .replicate = i, .job = (char *)job, .boot = boot,
-				   .verdict = (char *)"ok", .root_image = (char *)"0123456789abcdef0123456789abcdef",
+				   .verdict = RUN_OK, .root_image = (char *)"0123456789abcdef0123456789abcdef",
 				   .started = (T0 - 5000 + 60 * i) * USEC_PER_SEC, .seconds = 20, .boot_seconds = 3};
 		double jitter = (i * 7 % 5 - 2) * 0.5;
 		int64_t id;

@@ -85,10 +85,10 @@ static void know_metric(struct store *s, const char *commit)
 {
 	struct db_tree t = {.name = (char *)"other", .kind = (char *)"program", .url = (char *)"x", .settings = (char *)"{}"};
 	struct db_machine m = {.name = (char *)"other", .driver = (char *)"local", .tbox_group = (char *)"local", .settings = (char *)"{}"};
-	struct db_build b = {.commit = (char *)commit, .kconfig = (char *)"program", .state = (char *)"ok", .time = 1};
+	struct db_build b = {.commit = (char *)commit, .kconfig = (char *)"program", .state = BUILD_OK, .time = 1};
 	_cleanup_free_ char *job = put_job(s);
 	_cleanup_(metric_set_release) struct metric_set set = {0};
-	struct db_run r = {.job = job, .boot = (char *)"x", .verdict = (char *)"ok", .started = 1};
+	struct db_run r = {.job = job, .boot = (char *)"x", .verdict = RUN_OK, .started = 1};
 	int64_t id;
 
 	store_tree_put(s, &t, &b.tree);

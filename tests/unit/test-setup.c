@@ -64,7 +64,7 @@ static void test_many_files(void)
 
 static int64_t a_run(struct store *s, int64_t build, const char *boot, const char *setup)
 {
-	struct db_run r = {.build = build, .machine = 1, .job = (char *)"j", .boot = (char *)boot, .verdict = (char *)"ok", .started = 1};
+	struct db_run r = {.build = build, .machine = 1, .job = (char *)"j", .boot = (char *)boot, .verdict = RUN_OK, .started = 1};
 	int64_t id = 0;
 
 	is_int(store_run_put(s, &r, NULL, &id), 0, "a run");
@@ -80,7 +80,7 @@ static void test_store(void)
 	struct db_tree t = {.name = (char *)"t", .url = (char *)"u", .enabled = true};
 	struct db_job j = {(char *)"j", (char *)"j", (char *)"p", (char *)"{}", (char *)"{}", (char *)"true"};
 	struct db_machine m = {.name = (char *)"m", .driver = (char *)"local", .tbox_group = (char *)"g"};
-	struct db_build bd = {.tree = 1, .commit = (char *)"c", .kconfig = (char *)"k", .state = (char *)"ok"};
+	struct db_build bd = {.tree = 1, .commit = (char *)"c", .kconfig = (char *)"k", .state = BUILD_OK};
 	struct db_setup *list = NULL;
 	int64_t id, build;
 	size_t n = 0;

@@ -42,7 +42,7 @@ static int64_t basics(struct store *s)
 	struct db_machine m = {.name = (char *)"vm1", .driver = (char *)"qemu", .tbox_group = (char *)"qemu-2c"};
 	struct db_job j = {(char *)"0123456789abcdef", (char *)"stress-ng-sockfd", (char *)"stress-ng", (char *)"{}", (char *)"{}",
 			   (char *)"#!/bin/sh\n"};
-	struct db_build b = {.commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = (char *)"ok", .seconds = 10};
+	struct db_build b = {.commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = BUILD_OK, .seconds = 10};
 	int64_t id = 0;
 
 	if (store_tree_put(s, &t, &b.tree) < 0 || store_machine_put(s, &m, NULL) < 0 || store_job_put(s, &j) < 0 ||
@@ -54,7 +54,7 @@ static int64_t basics(struct store *s)
 static struct db_run a_run(int64_t build)
 {
 	return (struct db_run){.build = build, .machine = 1, .job = (char *)"0123456789abcdef", .boot = (char *)"b1",
-			       .verdict = (char *)"ok", .seconds = 5, .boot_seconds = 2, .replicate = 1, .started = 1000000};
+			       .verdict = RUN_OK, .seconds = 5, .boot_seconds = 2, .replicate = 1, .started = 1000000};
 }
 
 static void fill(struct metric_set *m, int n, double base)
@@ -186,7 +186,7 @@ static void test_builds(void)
 {
 	_cleanup_store_ struct store *s = fresh("builds.db");
 	int64_t id = basics(s), id2 = 0;
-	struct db_build b = {.tree = 1, .commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = (char *)"broken",
+	struct db_build b = {.tree = 1, .commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = BUILD_BROKEN,
 			     .error = (char *)NASTY, .seconds = NAN}, got = {0}, *all;
 	struct db_job j = {(char *)"fedcba9876543210", (char *)"stress-ng-sockfd", (char *)"p", (char *)"{}", (char *)"{}",
 			   (char *)NASTY}, gj = {0};
@@ -198,7 +198,7 @@ static void test_builds(void)
 	ok(k.n_incremental == 1 && k.incremental == 10 && isnan(k.clean) && !k.n_clean, "of a build after a neighbour");
 	for (int i = 0; i < 5; i++) {
 		char own[41];
-		struct db_build more = {.tree = 1, .commit = own, .kconfig = (char *)"vm-min", .state = (char *)"ok",
+		struct db_build more = {.tree = 1, .commit = own, .kconfig = (char *)"vm-min", .state = BUILD_OK,
 					.seconds = i == 4 ? 500 : 30 + i, .clean = i < 3, .cached = i == 3, .time = 5000000 + i};
 
 		snprintf(own, sizeof(own), "%040d", 20 + i);
@@ -210,12 +210,12 @@ static void test_builds(void)
 	is_int(store_build_put(s, &b, &id2), 0, "the same build again");
 	is_int(id2, id, "keeps its id");
 	is_int(store_build_get(s, 1, oid(1), "vm-min", &got), 0, "found");
-	ok(streq(got.state, "broken") && streq(got.error, NASTY) && isnan(got.seconds) && !got.image_hash && got.time, "replaced");
+	ok(got.state == BUILD_BROKEN && streq(got.error, NASTY) && isnan(got.seconds) && !got.image_hash && got.time, "replaced");
 	db_build_release(&got);
 	is_int(store_build_costs(s, 1, "vm-net", &k), 0, "another configuration");
 	ok(isnan(k.clean) && isnan(k.incremental), "no cost known");
 	is_int(store_build_get(s, 1, oid(9), "vm-min", &got), -ENOENT, "not there");
-	b.state = (char *)"great";
+	b.state = (enum build_state)9;
 	is_int(store_build_put(s, &b, NULL), -EINVAL, "a state that is none is refused");
 	is_int(store_builds(s, 1, NULL, &all, &n), 0, "list");
 	is_int(n, 6, "all of them");
@@ -283,9 +283,9 @@ static void test_runs(void)
 	m.v[2999].name = xstrdup("m.0000");
 	is_int(store_run_put(s, &run, &m, NULL), -EEXIST, "a metric twice fails the run");
 	ok(count(s, "run") == 1 && count(s, "value") == 3000, "nothing of them was stored");
-	run.verdict = (char *)"fine";
+	run.verdict = (enum run_verdict)99;
 	is_int(store_run_put(s, &run, NULL, NULL), -EINVAL, "a verdict that is none");
-	run.verdict = (char *)"ok";
+	run.verdict = RUN_OK;
 	run.build = 99;
 	is_int(store_run_put(s, &run, NULL, NULL), -ENOENT, "a build that is not there");
 	run.build = build;
@@ -295,17 +295,17 @@ static void test_runs(void)
 	run.started = 500000;
 	run.boot = (char *)"b0";
 	is_int(store_run_put(s, &run, &few, NULL), 0, "a later run with few values, by a clock that went back");
-	run.verdict = (char *)"crashed";
+	run.verdict = RUN_CRASHED;
 	run.started = 2000000;
 	is_int(store_run_put(s, &run, NULL, NULL), 0, "a run without values");
 	is_int(store_metric_info(s, "m.0001", &info), 0, "metric");
 	ok(streq(info.unit, "n") && info.direction == 1 && info.kpi, "knowledge of a metric only grows");
 	metric_info_release(&info);
 
-	is_int(store_runs(s, build, run.job, "qemu-2c", NULL, &all, &n), 0, "runs of the group");
-	ok(n == 3 && streq(all[1].boot, "b0") && streq(all[2].verdict, "crashed"), "three, in their order");
+	is_int(store_runs(s, build, run.job, "qemu-2c", false, &all, &n), 0, "runs of the group");
+	ok(n == 3 && streq(all[1].boot, "b0") && all[2].verdict == RUN_CRASHED, "three, in their order");
 	DB_LIST_RELEASE(all, n, db_run_release);
-	is_int(store_runs(s, build, run.job, "other", NULL, &all, &n), 0, "runs of another group");
+	is_int(store_runs(s, build, run.job, "other", false, &all, &n), 0, "runs of another group");
 	is_int(n, 0, "none");
 	free(all);
 	is_near(store_run_cost(s, run.job, "qemu-2c"), 5, 0, "cost of a run, its boot included");
@@ -320,7 +320,7 @@ static void test_runs(void)
 	is_str(mx.metric[3000].name, "only.here", "in order of names");
 	ok(mx.v[0] == 0.5 && isnan(mx.v[1]) && mx.v[3] == 1.5 && mx.v[4] == 100 && isnan(mx.v[5]), "values and holes");
 	ok(mx.v[3000 * 3 + 1] == 0.1 && isnan(mx.v[3000 * 3]), "a metric that one run has");
-	ok(mx.v[2999 * 3] == 2999.5 && streq(mx.verdict[2], "crashed"), "the last ones");
+	ok(mx.v[2999 * 3] == 2999.5 && mx.verdict[2] == RUN_CRASHED, "the last ones");
 	matrix_release(&mx);
 	is_int(store_matrix(s, 99, run.job, NULL, &mx), 0, "matrix of nothing");
 	ok(mx.n_metrics == 0 && mx.n_runs == 0, "is empty");
@@ -928,7 +928,7 @@ static void test_clock_back(void)
 	}
 	is_int(store_last_run(s, &last), 0, "the newest");
 	is_int(last, other, "is the last one stored");
-	store_runs(s, run.build, run.job, "qemu-2c", NULL, &all, &n);
+	store_runs(s, run.build, run.job, "qemu-2c", false, &all, &n);
 	ok(n == 3 && all[0].replicate == 1 && all[2].replicate == 3, "runs in their order");
 	DB_LIST_RELEASE(all, n, db_run_release);
 	store_sample(s, run.build, run.job, "qemu-2c", "x.ops", &x);
@@ -1294,7 +1294,7 @@ static const char *cell(const struct table *t, size_t row, const char *col)
 
 static void some_runs(struct store *s)
 {
-	struct db_build b = {.tree = 1, .commit = (char *)oid(0x1234567), .kconfig = (char *)"vm-min", .state = (char *)"ok"};
+	struct db_build b = {.tree = 1, .commit = (char *)oid(0x1234567), .kconfig = (char *)"vm-min", .state = BUILD_OK};
 	int64_t b1 = basics(s), b2 = 0;
 	static const double v[] = {100, 102, 104, 90, 90, 90};
 

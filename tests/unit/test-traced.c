@@ -90,7 +90,7 @@ static void test_store(void)
 {
 	struct db_tree t = {.name = (char *)"t", .url = (char *)"https://git.example.org/t", .enabled = true};
 	struct db_job j = {(char *)"0123456789abcdef", (char *)"job", (char *)"command", (char *)"{}", (char *)"{}", (char *)"#!/bin/sh\n"};
-	struct db_build b = {.commit = (char *)"1234567890123456789012345678901234567890", .kconfig = (char *)"k", .state = (char *)"ok"};
+	struct db_build b = {.commit = (char *)"1234567890123456789012345678901234567890", .kconfig = (char *)"k", .state = BUILD_OK};
 	struct db_profile all = {.job = j.id, .tbox_group = (char *)"g", .operations = 1, .instructions = 1};
 	struct db_reach reach = {(char *)"jumped_into", 0, 12};
 	struct store *s = NULL;

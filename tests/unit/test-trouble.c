@@ -59,11 +59,11 @@ static void set_up(void)
 /* So that the metric is known. */
 static void store_one_run(void)
 {
-	struct db_build b = {.tree = tree.id, .commit = head, .kconfig = (char *)"program", .state = (char *)"ok",
+	struct db_build b = {.tree = tree.id, .commit = head, .kconfig = (char *)"program", .state = BUILD_OK,
 			     .image_hash = head};
 	struct metric_set m = {0};
 	struct db_machine local = {0};
-	struct db_run run = {.job = job.id, .boot = (char *)"1.1", .verdict = (char *)"ok"};
+	struct db_run run = {.job = job.id, .boot = (char *)"1.1", .verdict = RUN_OK};
 	int64_t id = 0;
 
 	is_int(metric_set_add(&m, "command.ops", 5, "", 1, true), 0, "a value");

@@ -31,7 +31,7 @@ static void parse_text(struct run *p, const char *mode, int warmup, int seconds,
 		ok(false, "a job: %s", err_msg());
 		return;
 	}
-	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = "ok",
+	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK,
 				  .checks = &p->k};
 	p->r = program_find("xdp-bench")->parse(&p->c, text, len);
 }
@@ -124,7 +124,7 @@ static void test_samples(void)
 
 		parse(&p, good[i].mode, good[i].warmup, good[i].seconds, good[i].file, "", "# ---- end\n");
 		if (!ok(p.r == 0, "%s", good[i].file))
-			printf("# %s: %s\n", p.c.verdict, p.c.cause ? p.c.cause : "");
+			printf("# %s: %s\n", run_verdict_word(p.c.verdict), p.c.cause ? p.c.cause : "");
 		is_near(value(&p, good[i].metric), good[i].want, 1e-6 * good[i].want, "%s: %s", good[i].file, good[i].metric);
 	}
 }
@@ -154,7 +154,7 @@ static void test_refused(void)
 
 		parse(&p, bad[i].mode, bad[i].warmup, bad[i].seconds, bad[i].file, bad[i].before, "\n# ---- end\n");
 		is_int(p.r, -EBADMSG, "%s gives no number", bad[i].file);
-		is_str(p.c.verdict, bad[i].verdict, "it is %s", bad[i].verdict);
+		is_str(run_verdict_word(p.c.verdict), bad[i].verdict, "it is %s", bad[i].verdict);
 		if (!ok(p.c.cause && strstr(p.c.cause, bad[i].cause), "cause: '%s'", bad[i].cause))
 			printf("# got '%s'\n", p.c.cause ? p.c.cause : "(null)");
 		is_int(p.m.n, 0, "and no metric");
@@ -220,7 +220,7 @@ static void test_one_cpu(void)
 	is_near(v ? v->value : NAN, 125e6 / ((15754 + 15753 + 15749) / 3.0), 1e-6, "is the inverse of a packet's instructions");
 	ok(v && v->kpi, "a KPI");
 	is_str(verdict(&p, "placement"), "unknown", "no CPUs to part");
-	is_str(p.c.verdict, "ok", "which is no reason not to trust it");
+	is_int(p.c.verdict, RUN_OK, "which is no reason not to trust it");
 }
 
 /* Cut off anywhere it is no number. */

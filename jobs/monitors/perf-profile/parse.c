@@ -168,9 +168,9 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 		read_line(&p, it.line);
 	}
 	if (!*p.event || !p.sums.n)
-		r = parse_fail(c, "incomplete", "perf-profile has no samples%s%s", *last ? ": " : "", last);
+		r = parse_fail(c, RUN_INCOMPLETE, "perf-profile has no samples%s%s", *last ? ": " : "", last);
 	else if (!p.finished)
-		r = parse_fail(c, "failed", "the report of perf-profile is cut off after: %s", last);
+		r = parse_fail(c, RUN_FAILED, "the report of perf-profile is cut off after: %s", last);
 	for (size_t i = 0; r == 0 && i < p.sums.n; i++) {
 		_cleanup_free_ char *name = xasprintf("perf-profile.%s", p.sums.v[i].name);
 

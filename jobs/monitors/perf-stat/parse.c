@@ -207,12 +207,12 @@ static int read_all(struct parse_ctx *c, struct perf *p, const char *text, size_
 			continue;
 		memcpy(last, it.line, sizeof(last));
 		if (!it.ended || !read_line(p, it.line))
-			return parse_fail(c, p->n ? "failed" : "incomplete", "perf stat: cut off or not understood: %s", last);
+			return parse_fail(c, p->n ? RUN_FAILED : RUN_INCOMPLETE, "perf stat: cut off or not understood: %s", last);
 	}
 	if (!p->n)
-		return parse_fail(c, "incomplete", "perf stat printed no counts");
+		return parse_fail(c, RUN_INCOMPLETE, "perf stat printed no counts");
 	if (p->iv[p->n - 1].rows != p->iv[0].rows)
-		return parse_fail(c, "failed", "perf stat: the last interval is cut off after: %s", last);
+		return parse_fail(c, RUN_FAILED, "perf stat: the last interval is cut off after: %s", last);
 	return 0;
 }
 

@@ -93,8 +93,8 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 		read_line(c, line);
 	}
 	if (!*last)
-		return parse_fail(c, "incomplete", "time printed nothing");
-	return finished ? 0 : parse_fail(c, "failed", "the output of time is cut off after: %s", last);
+		return parse_fail(c, RUN_INCOMPLETE, "time printed nothing");
+	return finished ? 0 : parse_fail(c, RUN_FAILED, "the output of time is cut off after: %s", last);
 }
 
 const struct program_ops monitor_time = {.name = "time", .parse = parse, .file = "time"};

@@ -60,11 +60,11 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 			for (size_t i = 0; i < n; i++)
 				v.column[i] = column_of(w[i]);
 		} else if (v.n && (!it.ended || !read_row(&v, w, n))) {
-			return parse_fail(c, "failed", "the output of vmstat is cut off or damaged at: %s", last);
+			return parse_fail(c, RUN_FAILED, "the output of vmstat is cut off or damaged at: %s", last);
 		}
 	}
 	if (!v.n)
-		return parse_fail(c, "incomplete", "vmstat gave no table%s%s", *last ? ": " : "", last);
+		return parse_fail(c, RUN_INCOMPLETE, "vmstat gave no table%s%s", *last ? ": " : "", last);
 	for (size_t i = 0; v.rows > 1 && i < v.n; i++) {
 		_cleanup_free_ char *name = NULL;
 

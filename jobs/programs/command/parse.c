@@ -138,18 +138,18 @@ static int finish(struct parse_ctx *c, const struct command_figures *f, const ch
 	if (!kpi && f->n && !want && !*f->refused) /* not the second one where the first is nan */
 		kpi = &f->v[0];
 	if (!kpi)
-		return parse_fail(c, "failed", "the command printed no '%s: number' line%s%s", want ? want : "name",
+		return parse_fail(c, RUN_FAILED, "the command printed no '%s: number' line%s%s", want ? want : "name",
 				  *f->refused ? ", but: " : *odd ? "; its last line: " : "", odd);
 	if (*kpi->other)
-		return parse_fail(c, "failed", "'%s' came in units that cannot be laid side by side, '%s' and '%s'",
+		return parse_fail(c, RUN_FAILED, "'%s' came in units that cannot be laid side by side, '%s' and '%s'",
 				  kpi->name, kpi->word, kpi->other);
 	if (kpi->n < times && *f->refused)
-		return parse_fail(c, "failed", "'%s' came %" PRId64 " times in %" PRId64 " runs, and: %s", kpi->name,
+		return parse_fail(c, RUN_FAILED, "'%s' came %" PRId64 " times in %" PRId64 " runs, and: %s", kpi->name,
 				  kpi->n, times, odd);
 	if (kpi->n < times)
-		return parse_fail(c, "failed", "'%s' came %" PRId64 " times in %" PRId64 " runs", kpi->name, kpi->n, times);
+		return parse_fail(c, RUN_FAILED, "'%s' came %" PRId64 " times in %" PRId64 " runs", kpi->name, kpi->n, times);
 	if (kpi->sum == 0 && !lower)
-		return parse_fail(c, "failed", "the command did nothing: '%s' is 0", kpi->name);
+		return parse_fail(c, RUN_FAILED, "the command did nothing: '%s' is 0", kpi->name);
 	if (*f->absent)
 		check_say(c, "figures", CHECK_UNKNOWN, "left out, since it is no value: %s", f->absent);
 	for (size_t i = 0; i < f->n; i++)

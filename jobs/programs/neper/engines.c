@@ -8,7 +8,7 @@ static int nothing(struct parse_ctx *c, const struct neper_section *s)
 {
 	_cleanup_free_ char *last = last_words(s->out.s, s->out.len);
 
-	return parse_fail(c, "failed", "%s gave no figures for %s%s%s", s->engine, s->test, *last ? ": " : "", last);
+	return parse_fail(c, RUN_FAILED, "%s gave no figures for %s%s%s", s->engine, s->test, *last ? ": " : "", last);
 }
 
 static bool is_rr(const struct neper_section *s) { return endswith(s->test, "rr"); }
@@ -156,9 +156,9 @@ int iperf3_client(struct parse_ctx *c, const struct neper_section *s, struct nep
 	int r;
 
 	if (!json_object_is_type(top, json_type_object))
-		r = parse_fail(c, "failed", "iperf3 printed no whole JSON");
+		r = parse_fail(c, RUN_FAILED, "iperf3 printed no whole JSON");
 	else if (json_object_object_get_ex(top, "error", &error))
-		r = parse_fail(c, "failed", "iperf3: %s", json_object_get_string(error) ? json_object_get_string(error) : "error");
+		r = parse_fail(c, RUN_FAILED, "iperf3: %s", json_object_get_string(error) ? json_object_get_string(error) : "error");
 	else if (!json_object_object_get_ex(top, "end", &end))
 		r = nothing(c, s);
 	else

@@ -110,17 +110,17 @@ static int neper_client(struct parse_ctx *c, const struct neper_section *s, stru
 
 	read_neper(c, &s->out, v, stream ? NULL : f);
 	if (isnan(v[K_LOCAL]) || isnan(v[K_REMOTE]))
-		return parse_fail(c, "failed", "%s ended before its results", s->test);
+		return parse_fail(c, RUN_FAILED, "%s ended before its results", s->test);
 	if (v[K_SECRETS] > 0)
-		return parse_fail(c, "failed", "%s: connections of somebody else were seen (invalid_secret_count)", s->test);
+		return parse_fail(c, RUN_FAILED, "%s: connections of somebody else were seen (invalid_secret_count)", s->test);
 	if (!stream && (!(v[K_TRANSACTIONS] > 0) || !(v[K_THROUGHPUT] > 0)))
-		return parse_fail(c, "failed", "%s did no transaction", s->test);
+		return parse_fail(c, RUN_FAILED, "%s did no transaction", s->test);
 	if (stream && !(v[K_REMOTE] > 0))
-		return parse_fail(c, "failed", "%s: nothing arrived at the server", s->test);
+		return parse_fail(c, RUN_FAILED, "%s: nothing arrived at the server", s->test);
 	if (!stream && v[K_CORRELATION] < 0.99)
-		return parse_fail(c, "failed", "%s: the rate was not steady (correlation_coefficient %.2f)", s->test, v[K_CORRELATION]);
+		return parse_fail(c, RUN_FAILED, "%s: the rate was not steady (correlation_coefficient %.2f)", s->test, v[K_CORRELATION]);
 	if (!stream && figure_get(f, "latency_p50", &p) && p == 0)
-		return parse_fail(c, "failed", "%s: percentiles of 0: its histogram overflowed", s->test);
+		return parse_fail(c, RUN_FAILED, "%s: percentiles of 0: its histogram overflowed", s->test);
 	if (stream) {
 		figure_add(f, "throughput", v[K_REMOTE] / 1e6, "Mbit/s", 1, false);
 	} else {
@@ -141,12 +141,12 @@ static int neper_server(struct parse_ctx *c, const struct neper_section *client,
 	read_neper(c, &client->out, v, NULL);
 	read_neper(c, &s->out, w, NULL);
 	if (isnan(w[K_LOCAL]))
-		return parse_fail(c, "failed", "%s: the server ended before its results", s->test);
+		return parse_fail(c, RUN_FAILED, "%s: the server ended before its results", s->test);
 	if (v[K_THREADS] != w[K_THREADS] || v[K_FLOWS] != w[K_FLOWS])
-		return parse_fail(c, "failed", "%s: client and server had different numbers of threads or flows (%g and %g, %g and %g)",
+		return parse_fail(c, RUN_FAILED, "%s: client and server had different numbers of threads or flows (%g and %g, %g and %g)",
 				  s->test, v[K_THREADS], w[K_THREADS], v[K_FLOWS], w[K_FLOWS]);
 	if (is_stream(s) && w[K_CORRELATION] < 0.99)
-		return parse_fail(c, "failed", "%s: the rate was not steady (correlation_coefficient %.2f)", s->test, w[K_CORRELATION]);
+		return parse_fail(c, RUN_FAILED, "%s: the rate was not steady (correlation_coefficient %.2f)", s->test, w[K_CORRELATION]);
 	figure_add(f, "server_cpu_s", w[K_USER1] - w[K_USER0] + w[K_SYS1] - w[K_SYS0], "s", -1, false);
 	return 0;
 }
@@ -197,12 +197,12 @@ static int read_client(struct parse_ctx *c, const struct neper_section *s, struc
 		_cleanup_free_ char *out = last_words(s->out.s, s->out.len), *err = last_words(s->err.s, s->err.len);
 		const char *last = *err ? err : out;
 
-		return parse_fail(c, "failed", "%s ended with status %ld%s%s", s->engine, s->status, *last ? ": " : "", last);
+		return parse_fail(c, RUN_FAILED, "%s ended with status %ld%s%s", s->engine, s->status, *last ? ": " : "", last);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
 		if (!strcmp(engines[i].name, s->engine))
 			return engines[i].client(c, s, f);
-	return parse_fail(c, "failed", "no engine '%s'", s->engine);
+	return parse_fail(c, RUN_FAILED, "no engine '%s'", s->engine);
 }
 
 static int store(struct parse_ctx *c, const struct neper_figures *f, const char *test)
@@ -211,10 +211,10 @@ static int store(struct parse_ctx *c, const struct neper_figures *f, const char 
 	double want, rate;
 
 	if (!figure_get(f, "throughput", &rate) || !(rate > 0))
-		return parse_fail(c, "failed", "no throughput came out");
+		return parse_fail(c, RUN_FAILED, "no throughput came out");
 	if (program_def_get("neper", &d) == 0 && parse_seconds(job_value(c->job, d, "length"), &want) == 0 &&
 	    f->shortest < 0.9 * want)
-		return parse_fail(c, "failed", "the test ran %.2f s of %g s", f->shortest, want);
+		return parse_fail(c, RUN_FAILED, "the test ran %.2f s of %g s", f->shortest, want);
 	for (size_t i = 0; i < f->n; i++) {
 		const struct neper_figure *v = &f->v[i];
 		_cleanup_free_ char *name = xasprintf("neper.%s.%s", test, v->name);
@@ -235,10 +235,10 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	int r = 0;
 
 	if (!test)
-		return parse_fail(c, "failed", "the job names no test");
+		return parse_fail(c, RUN_FAILED, "the job names no test");
 	while (r == 0 && next_section(&it, &s)) {
 		if (strcmp(s.test, test))
-			return parse_fail(c, "failed", "this is the output of '%s', not of '%s'", s.test, test);
+			return parse_fail(c, RUN_FAILED, "this is the output of '%s', not of '%s'", s.test, test);
 		if (!strcmp(s.side, "client")) {
 			r = read_client(c, &s, &f);
 			client = s;
@@ -250,11 +250,11 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	if (r < 0)
 		return r;
 	if (strcmp(it.line, "### end") || !it.ended)
-		return parse_fail(c, "failed", "the output is cut off");
+		return parse_fail(c, RUN_FAILED, "the output is cut off");
 	if (!clients && streq(role, "server"))
-		return parse_fail(c, "incomplete", "this machine was the server; the client has the figures");
+		return parse_fail(c, RUN_INCOMPLETE, "this machine was the server; the client has the figures");
 	if (!clients)
-		return parse_fail(c, "failed", "no client ran");
+		return parse_fail(c, RUN_FAILED, "no client ran");
 	return store(c, &f, test);
 }
 

@@ -185,20 +185,20 @@ static int check_row(struct parse_ctx *c, const struct table_row *row, const cha
 	double want = 0, ops = 0;
 
 	if (gave_up)
-		return parse_fail(c, "incomplete", "%s", why);
+		return parse_fail(c, RUN_INCOMPLETE, "%s", why);
 	if (!row->found)
-		return parse_fail(c, "failed", "stress-ng printed no figures for '%s'%s%s", test, *why ? ": " : "",
+		return parse_fail(c, RUN_FAILED, "stress-ng printed no figures for '%s'%s%s", test, *why ? ": " : "",
 				  why);
 	if (!row->finished)
-		return parse_fail(c, "failed", "the output of stress-ng is cut off after: %s", why);
+		return parse_fail(c, RUN_FAILED, "the output of stress-ng is cut off after: %s", why);
 	if (!(row->v[0] > 0))
-		return parse_fail(c, "failed", "stress-ng did nothing: 0 operations of '%s'", test);
+		return parse_fail(c, RUN_FAILED, "stress-ng did nothing: 0 operations of '%s'", test);
 	if (program_def_get("stress-ng", &d) == 0) {
 		(void)parse_seconds(job_value(c->job, d, "testtime"), &want);
 		(void)parse_double(job_value(c->job, d, "ops"), &ops);
 	}
 	if (!(row->v[1] >= 0.95 * want) && !(ops > 0 && row->v[0] >= ops))
-		return parse_fail(c, "failed", "stress-ng ran %.2f s of %g s", row->v[1], want);
+		return parse_fail(c, RUN_FAILED, "stress-ng ran %.2f s of %g s", row->v[1], want);
 	return 0;
 }
 
@@ -213,7 +213,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	int r;
 
 	if (!test)
-		return parse_fail(c, "failed", "the job names no stressor");
+		return parse_fail(c, RUN_FAILED, "the job names no stressor");
 	_cleanup_free_ char *why = reason(c, text, len), *last = last_words(text, len);
 
 	while (next_line(&it)) {

@@ -151,9 +151,9 @@ static void add_icount(struct parse_ctx *c, const struct result *r)
 static int add_sender(struct parse_ctx *c, const struct result *r, const char *last)
 {
 	if (!r->v[P_SENDER_DONE])
-		return parse_fail(c, "failed", "kpb-udp-send ended early%s%s", *last ? ": " : "", last);
+		return parse_fail(c, RUN_FAILED, "kpb-udp-send ended early%s%s", *last ? ": " : "", last);
 	if (!(r->v[P_SENT] > 0) || !(r->v[P_SEND_SECONDS] > 0.001) || r->v[P_ERRORS] > 0)
-		return parse_fail(c, "failed", "kpb-udp-send sent %.0f datagrams with %.0f errors", r->v[P_SENT], r->v[P_ERRORS]);
+		return parse_fail(c, RUN_FAILED, "kpb-udp-send sent %.0f datagrams with %.0f errors", r->v[P_SENT], r->v[P_ERRORS]);
 	add(c, "send.pps", r->v[P_SENT] / r->v[P_SEND_SECONDS], "/s", 0, false);
 	add(c, "send.refused_per_sec", r->v[P_REFUSED] / r->v[P_SEND_SECONDS], "/s", 0, false);
 	return 0;
@@ -164,11 +164,11 @@ static int add_sink(struct parse_ctx *c, const struct result *r, const char *las
 	double dropped = sum_of(r, F_DROPPED), lost = r->v[P_RCVBUF] + dropped, s = r->v[P_SECONDS], packets = r->v[P_PACKETS];
 
 	if (!r->done)
-		return parse_fail(c, "failed", "kpb-udp-sink ended early%s%s", *last ? ": " : "", last);
+		return parse_fail(c, RUN_FAILED, "kpb-udp-sink ended early%s%s", *last ? ": " : "", last);
 	if (!(s > 0.001) || !(packets > 0))
-		return parse_fail(c, "failed", "kpb-udp-sink received nothing");
+		return parse_fail(c, RUN_FAILED, "kpb-udp-sink received nothing");
 	if (r->rps_on && r->elsewhere && sum_of(r, F_RPS) == 0)
-		return parse_fail(c, "failed", "receive packet steering was on, but no CPU was handed a packet");
+		return parse_fail(c, RUN_FAILED, "receive packet steering was on, but no CPU was handed a packet");
 	add(c, "sink.pps", packets / s, "/s", 1, true);
 	add(c, "sink.percent", 100 * packets / (packets + lost), "%", 1, false);
 	add(c, "sink.bytes_per_sec", r->v[P_BYTES] / s, "B/s", 1, false);

@@ -144,25 +144,25 @@ static int check_ran(struct parse_ctx *c, const struct output *o, const char *mo
 						at_least_0(xdp_mean(x, X_EXCEPTION));
 
 	if (o->status > 0)
-		return parse_fail(c, x->seen ? "failed" : "incomplete", "xdp-bench ended with status %g%s%s", o->status,
+		return parse_fail(c, x->seen ? RUN_FAILED : RUN_INCOMPLETE, "xdp-bench ended with status %g%s%s", o->status,
 				  *o->last_error ? ": " : "", o->last_error);
 	if (!o->ended)
-		return parse_fail(c, "failed", "the output is cut off");
+		return parse_fail(c, RUN_FAILED, "the output is cut off");
 	if (!x->seen)
-		return parse_fail(c, "incomplete", "xdp-bench measured nothing%s%s", *o->last_error ? ": " : "", o->last_error);
+		return parse_fail(c, RUN_INCOMPLETE, "xdp-bench measured nothing%s%s", *o->last_error ? ": " : "", o->last_error);
 	if (x->used + 1 + o->asked / 10 < o->asked || !x->used)
-		return parse_fail(c, "failed", "xdp-bench printed %zu intervals, %zu of the warm-up and %zu were wanted", x->seen, x->skip,
+		return parse_fail(c, RUN_FAILED, "xdp-bench printed %zu intervals, %zu of the warm-up and %zu were wanted", x->seen, x->skip,
 				  o->asked);
 	if (!(rx > 0))
-		return parse_fail(c, "failed", "xdp-bench ended with status 0, but no packet arrived%s%s", *o->k.trouble ? "; pktgen: " : "",
+		return parse_fail(c, RUN_FAILED, "xdp-bench ended with status 0, but no packet arrived%s%s", *o->k.trouble ? "; pktgen: " : "",
 				  o->k.trouble);
 	if (!x->finished)
-		return parse_fail(c, "failed", "xdp-bench printed no totals: it did not end by itself");
+		return parse_fail(c, RUN_FAILED, "xdp-bench printed no totals: it did not end by itself");
 	if (transmits(mode) && !(xdp_mean(x, X_XMIT) > 0))
-		return parse_fail(c, "failed", "xdp-bench ended with status 0, but sent nothing on: %.0f pkt/s received, %.0f errors/s%s%s%s", rx,
+		return parse_fail(c, RUN_FAILED, "xdp-bench ended with status 0, but sent nothing on: %.0f pkt/s received, %.0f errors/s%s%s%s", rx,
 				  xdp_mean(x, X_ERR), *x->why ? " (" : "", x->why, *x->why ? ")" : "");
 	if (failed > rx / 2)
-		return parse_fail(c, "failed", "xdp-bench ended with status 0, but most packets failed: %.0f pkt/s received, %.0f errors/s%s%s%s",
+		return parse_fail(c, RUN_FAILED, "xdp-bench ended with status 0, but most packets failed: %.0f pkt/s received, %.0f errors/s%s%s%s",
 				  rx, failed, *x->why ? " (" : "", x->why, *x->why ? ")" : "");
 	return 0;
 }
@@ -309,9 +309,9 @@ static int generator_only(struct parse_ctx *c, const struct output *o)
 	double refused, sent = xdp_sent(&o->k, &refused);
 
 	if (!o->ended)
-		return parse_fail(c, "failed", "the output is cut off");
+		return parse_fail(c, RUN_FAILED, "the output is cut off");
 	if (*o->k.trouble || !(sent > 0))
-		return parse_fail(c, "failed", "the generator sent nothing%s%s", *o->k.trouble ? ": " : "", o->k.trouble);
+		return parse_fail(c, RUN_FAILED, "the generator sent nothing%s%s", *o->k.trouble ? ": " : "", o->k.trouble);
 	xdp_add_counters(c, &o->k);
 	return 0;
 }
@@ -346,7 +346,7 @@ static int judge(struct parse_ctx *c, struct output *o, const struct program_def
 	if (r < 0)
 		return r;
 	if (*o->attached && strcmp(o->attached, want))
-		return parse_fail(c, "failed", "the program was attached in %s mode, not in %s mode", o->attached, want);
+		return parse_fail(c, RUN_FAILED, "the program was attached in %s mode, not in %s mode", o->attached, want);
 	(void)number(job_value(c->job, d, "pkt_size"), &frame);
 	xdp_add_metrics(c, &o->x);
 	xdp_add_counters(c, &o->k);
