@@ -95,7 +95,7 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 	if (!c.kconfig)
 		c.kconfig = xstrdup(c.program ? "program" : "vm-min");
 	if (!c.machine)
-		c.machine = xstrdup(c.program ? "local" : "qemu-icount");
+		c.machine = xstrdup(machine_default(c.program));
 	json_object_put(o);
 	*ret = c;
 	return 0;

@@ -300,13 +300,14 @@ static void load_trees(const struct ynode *map, struct config *c, struct mistake
 					.max_commits = TREE_MAX_COMMITS};
 
 		t.name = xstrdup(map->key[i]->text);
-		t.machine = xstrdup("qemu-icount");
 		if (!config_name_ok(t.name))
 			mistake(m, ynode_err(map->key[i], -EINVAL, "'%s' is no name for a tree: letters, digits, - _ . only, at most 64",
 					     t.name));
 		set_keys(map->val[i], tree_keys, ARRAY_SIZE(tree_keys), NULL, &t, m);
 		if (!t.url)
 			mistake(m, ynode_err(map->key[i], -EINVAL, "tree '%s' needs a 'url'", t.name));
+		if (!t.machine)
+			t.machine = xstrdup(machine_default(t.program));
 		if (!t.kconfig)
 			t.kconfig = xstrdup(t.program ? "program" : "vm-min");
 		if (t.program && !t.artefact)
@@ -444,13 +445,12 @@ static void load_file(const char *dir, const char *name, struct config *c, struc
 	}
 }
 
-static void add_builtin_machine(struct config *c, const char *name, int shift)
+static void add_builtin_machine(struct config *c, const char *name)
 {
 	struct machine *m = machine_slot(c, name);
 
 	m->driver = xstrdup(name);
 	m->tbox_group = xstrdup(name);
-	m->icount_shift = shift;
 }
 
 static void defaults(struct config *c)
@@ -465,9 +465,9 @@ static void defaults(struct config *c)
 	(void)fs_cache_dir(&c->cache_dir);
 	c->robot_name = xstrdup("kernel performance bot");
 	c->robot_address = xstrdup("kperfbot@localhost.localdomain");
-	add_builtin_machine(c, "local", -1);
-	add_builtin_machine(c, "qemu", -1);
-	add_builtin_machine(c, "qemu-icount", -1);
+	for (const struct machine_ops *const *o = machine_drivers(); *o; o++)
+		if ((*o)->flags & MACHINE_BUILTIN)
+			add_builtin_machine(c, (*o)->name);
 }
 
 static const char *const files[] = {"kperfbot.yaml", "machines.yaml", "trees.yaml"};

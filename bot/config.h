@@ -37,7 +37,7 @@ struct config {
 	char *dir;                      /* where it was read from, NULL: built in */
 	char *state_dir, *cache_dir;
 	struct tree_config *tree; size_t n_trees;
-	struct machine *machine; size_t n_machines;     /* always holds "local", "qemu" and "qemu-icount" */
+	struct machine *machine; size_t n_machines;     /* always holds the builtin ones */
 	struct canary_config *canary; size_t n_canaries;
 	/* limits */
 	int build_slots, build_jobs;    /* default 1, nproc */

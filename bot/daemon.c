@@ -265,10 +265,11 @@ static int claim_machines(struct daemon *d)
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		_cleanup_free_ char *resource = xasprintf("machine:%s", m[i].name);
+		const struct machine *own = config_machine(&d->c->config, m[i].name);
+		const struct machine_ops *ops = own ? machine_driver(own->driver) : NULL;
 
-		if ((streq(m[i].state, "healthy") || streq(m[i].state, "suspect")) &&
-		    config_machine(&d->c->config, m[i].name))
-			r = claim(d, resource, 1);
+		if (ops && (streq(m[i].state, "healthy") || streq(m[i].state, "suspect")))
+			r = claim(d, resource, MAX(ops->at_once, (size_t)1));
 	}
 	DB_LIST_RELEASE(m, n, db_machine_release);
 	return MIN(r, 0);

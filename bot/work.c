@@ -313,7 +313,7 @@ static int prepare_profile(struct work *w, struct run_parts *x)
 	_cleanup_buf_ struct buf script = {0};
 	int r = ops ? machine_profile_check(m) : err_set(-ENOENT, "machine '%s' is not in the configuration any more", x->dbm.name);
 
-	if (r < 0 && ops && (ops->flags & MACHINE_NEEDS_IMAGE) && x->build.image_path)
+	if (r < 0 && ops && (ops->flags & MACHINE_BOOTS) && x->build.image_path)
 		r = choose_watched(w, x);
 	if (r >= 0)
 		r = job_render_watching(&x->job, x->watch.n ? &x->watch : NULL, &script);

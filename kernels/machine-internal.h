@@ -30,9 +30,6 @@ int boot_folder_make(const char *out_dir, char **ret_path, int *ret_lock);
 
 /* A program or library of our own: chosen (may be NULL), beside us, or where make or make install puts it. NULL: nowhere. */
 char *find_own(const char *name, const char *chosen);
-/* The plugin that counts, NULL where it is not built. */
-char *profile_plugin(void);
-#define DEFAULT_QEMU "qemu-system-x86_64"
 
 /* What went wrong in the kernel by its console: "kernel panic: ...", "oops: ...", or NULL (new string). */
 char *console_failure(const char *text, size_t len);

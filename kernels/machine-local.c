@@ -229,7 +229,8 @@ static int local_boot(const struct boot_request *q, struct boot_result *ret)
 const struct machine_ops machine_local = {
 	.name = "local",
 	.help = "no boot: runs on this host, for user-space builds or the running kernel",
-	.flags = 0,
+	.measured_on = "program measured on the robot's own host, no kernel was booted",
+	.flags = MACHINE_BUILTIN,
 	.check = local_check,
 	.boot = local_boot,
 	.describe = local_describe,

@@ -17,6 +17,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+#define DEFAULT_QEMU "qemu-system-x86_64"
 #define DEFAULT_MEMORY_MB 512
 #define KVM_SILENT_S 20         /* under KVM a kernel speaks at once */
 #define DEFAULT_SHIFT 3
@@ -125,6 +126,29 @@ static char *describe(const struct machine *m, bool icount)
 
 static char *qemu_describe(const struct machine *m) { return describe(m, false); }
 static char *icount_describe(const struct machine *m) { return describe(m, true); }
+
+/* The plugin that counts, NULL where it is not built. */
+static char *profile_plugin(void) { return find_own("tcg-count.so", getenv("KPERFBOT_TCG_COUNT")); }
+
+/* Does this QEMU take the plugin that counts? The counting itself is in plugin/. */
+static int qemu_profile_check(const struct machine *m)
+{
+	_cleanup_free_ char *plugin = profile_plugin(), *arg = plugin ? xasprintf("%s,probe=on", plugin) : NULL, *why = NULL;
+	_cleanup_(proc_result_release) struct proc_result p = {0};
+	struct proc_spec s = {.argv = ARGV(program(m), "-machine", "none", "-nodefaults", "-no-user-config", "-display", "none",
+					   "-accel", "tcg", "-plugin", arg), .env_clear = true, .timeout_s = 30};
+	int r;
+
+	if (!plugin)
+		return err_set(-ENOENT, "cannot find tcg-count.so, which counts in QEMU; make builds it");
+	if (strchr(plugin, ','))
+		return err_set(-ENOTSUP, "'%s': QEMU takes no plugin whose path has a comma", plugin);
+	r = proc_run(&s, &p);
+	if (r < 0)
+		return r;
+	why = last_line(buf_str(&p.err));
+	return p.status ? err_set(-ENOTSUP, "'%s' takes no plugin: %s", program(m), why) : 0;
+}
 
 /* ---- before the boot ---- */
 
@@ -443,17 +467,22 @@ static int icount_boot(const struct boot_request *q, struct boot_result *ret) { 
 const struct machine_ops machine_qemu = {
 	.name = "qemu",
 	.help = "virtual machine in QEMU, with KVM where /dev/kvm works, else emulated",
-	.flags = MACHINE_NEEDS_IMAGE | MACHINE_NEEDS_ROOT,
+	.measured_on = "virtual machine (QEMU)",
+	.flags = MACHINE_BOOTS | MACHINE_NEEDS_ROOT | MACHINE_BUILTIN,
 	.check = qemu_check,
 	.boot = qemu_boot,
 	.describe = qemu_describe,
+	.profile_check = qemu_profile_check,
 };
 
 const struct machine_ops machine_qemu_icount = {
 	.name = "qemu-icount",
 	.help = "emulated machine that counts instructions: the same kernel gives the same numbers to the digit",
-	.flags = MACHINE_NEEDS_IMAGE | MACHINE_NEEDS_ROOT | MACHINE_DETERMINISTIC,
+	.measured_on = "deterministic emulator (QEMU TCG with -icount): the numbers count instructions of guest code, "
+		       "not time on hardware; caches, real contention and cycles are not in them",
+	.flags = MACHINE_BOOTS | MACHINE_NEEDS_ROOT | MACHINE_DETERMINISTIC | MACHINE_BUILTIN,
 	.check = icount_check,
 	.boot = icount_boot,
 	.describe = icount_describe,
+	.profile_check = qemu_profile_check,
 };

@@ -24,6 +24,30 @@ const struct machine_ops *machine_driver(const char *name)
 	return NULL;
 }
 
+const char *machine_default(bool program)
+{
+	const unsigned wanted = MACHINE_BUILTIN | (program ? 0 : MACHINE_BOOTS | MACHINE_DETERMINISTIC);
+
+	for (size_t i = 0; drivers[i]; i++)
+		if ((drivers[i]->flags & wanted) == wanted && !(program && (drivers[i]->flags & MACHINE_BOOTS)))
+			return drivers[i]->name;
+	return NULL;
+}
+
+int machine_profile_check(const struct machine *m)
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+	_cleanup_buf_ struct buf able = {0};
+
+	if (ops && ops->profile_check)
+		return ops->profile_check(m);
+	for (size_t i = 0; drivers[i]; i++)
+		if (drivers[i]->profile_check)
+			buf_addf(&able, "%s%s", able.len ? " and " : "", drivers[i]->name);
+	return err_set(-ENOTSUP, "machine '%s': only the drivers %s can count what a guest executes, not '%s'", m->name,
+		       buf_str(&able), m->driver);
+}
+
 void machine_release(struct machine *m)
 {
 	char **const strings[] = {&m->name, &m->driver, &m->tbox_group, &m->qemu, &m->append, &m->description};
@@ -64,8 +88,8 @@ int machine_boot(const struct boot_request *q, struct boot_result *ret)
 	if (!ops)
 		return err_set(-ENOENT, "machine '%s' has the unknown driver '%s'", q->machine->name ? q->machine->name : "",
 			       q->machine->driver ? q->machine->driver : "");
-	r.isolated = ops->flags & MACHINE_NEEDS_IMAGE; /* a guest; others tell by themselves */
-	if ((ops->flags & MACHINE_NEEDS_IMAGE) && (!q->image || access(q->image, R_OK) < 0))
+	r.isolated = ops->flags & MACHINE_BOOTS; /* a guest; others tell by themselves */
+	if ((ops->flags & MACHINE_BOOTS) && (!q->image || access(q->image, R_OK) < 0))
 		boot_verdict(&r, RUN_INFRA, "kernel image '%s' is missing", q->image ? q->image : "");
 	else if ((ops->flags & MACHINE_NEEDS_ROOT) && (!q->root_image || access(q->root_image, R_OK) < 0))
 		boot_verdict(&r, RUN_INFRA, "root image '%s' is missing", q->root_image ? q->root_image : "");

@@ -47,23 +47,32 @@ struct boot_result {
 };
 void boot_result_release(struct boot_result *r);
 
-#define MACHINE_NEEDS_IMAGE (1u << 0)
-#define MACHINE_NEEDS_ROOT (1u << 1)
-#define MACHINE_DETERMINISTIC (1u << 2)
+/* ---- drivers ---- */
+#define MACHINE_BOOTS (1u << 0)         /* boots the kernel that was built; else the script runs on a system that is there */
+#define MACHINE_NEEDS_ROOT (1u << 1)    /* wants a root image (below) */
+#define MACHINE_DETERMINISTIC (1u << 2) /* the same build gives the same numbers to the digit */
+#define MACHINE_BUILTIN (1u << 3)       /* works without settings: a machine of the driver's own name is always there */
+/* Everything that is known of a driver. machine.c lists them; no other code knows one by its name. */
 struct machine_ops {
 	const char *name, *help;
+	const char *measured_on;        /* for reports: one sentence, what such a machine is and what its numbers mean */
 	unsigned flags;
+	size_t at_once;                 /* so many runs share one machine and do not disturb each other; 0: 1 */
 	int (*check)(const struct machine *m);          /* can it work here? message says what to do when not */
 	int (*boot)(const struct boot_request *q, struct boot_result *ret);
 	char *(*describe)(const struct machine *m);     /* "test machine:" text */
+	/* Can it count what a guest executes, here and now? NULL: never. See machine_profile_check(). */
+	int (*profile_check)(const struct machine *m);
 };
 const struct machine_ops *machine_driver(const char *name);     /* NULL where there is none */
 const struct machine_ops *const *machine_drivers(void);         /* NULL-terminated */
+/* The machine of a tree that names none: for programs the first builtin one that boots nothing, for kernels the first
+ * that boots and is deterministic. */
+const char *machine_default(bool program);
 /* Calls the driver; returns 0 also for failed boots (see verdict), negative only when there is no such driver. */
 int machine_boot(const struct boot_request *q, struct boot_result *ret);
-/* 0 where this machine can count what a guest executes (profile_path): qemu-icount, exactly and the same each time; qemu,
- * emulated for that boot also where there is KVM, so right about what ran but not repeatable. Their QEMU must take our
- * plugin. Else -ENOTSUP or -ENOENT and why not. */
+/* 0 where this machine can count what a guest executes (profile_path): exactly and the same each time where it is
+ * deterministic, else right about what ran but not repeatable. Else -ENOTSUP or -ENOENT and why not. */
 int machine_profile_check(const struct machine *m);
 /* Removes what a killed worker left behind (temporary folders; processes die by themselves). */
 void machine_clean_stale(const char *state_dir);

@@ -84,8 +84,7 @@ static void add_posterior(const struct facts *f, struct buf *out)
 	add_wrapped(out, "posterior", buf_str(&t));
 }
 
-static bool is_local(const struct facts *f) { return streq(f->machine.driver, "local"); }
-static const char *boots_word(const struct facts *f) { return is_local(f) ? "runs" : "boots"; }
+static const char *boots_word(const struct facts *f) { return facts_booted(f) ? "boots" : "runs"; }
 
 static void add_failure_proof(const struct facts *f, struct buf *out)
 {
@@ -95,7 +94,7 @@ static void add_failure_proof(const struct facts *f, struct buf *out)
 	buf_addf(&t,
 		 "parent and commit run in turns%s: the parent failed in %.0f of %" PRId64 " %s, the commit in %.0f of "
 		 "%" PRId64 ", p = %.2g (valid at any stopping time)",
-		 is_local(f) ? "" : " on fresh boots", p->mean_parent * p->boots_parent, p->boots_parent, boots_word(f),
+		 facts_booted(f) ? " on fresh boots" : "", p->mean_parent * p->boots_parent, p->boots_parent, boots_word(f),
 		 p->mean_culprit * p->boots_culprit, p->boots_culprit, p->p);
 	add_wrapped(out, "proof", buf_str(&t));
 }
@@ -120,7 +119,7 @@ static void add_proof(const struct facts *f, struct buf *out)
 	}
 	if (p->boots_parent && p->boots_culprit)
 		buf_addf(&t, "parent (%" PRId64 " %s) and commit (%" PRId64 " %s) run in turns%s: ", p->boots_parent, boots_word(f),
-			 p->boots_culprit, boots_word(f), is_local(f) ? "" : " on fresh boots");
+			 p->boots_culprit, boots_word(f), facts_booted(f) ? " on fresh boots" : "");
 	if (isfinite(p->mean_parent) && isfinite(p->mean_culprit)) {
 		add_number(&t, p->mean_parent);
 		buf_adds(&t, " -> ");

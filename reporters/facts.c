@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reporters/facts.h"
+#include "kernels/machine.h"
 #include "lib/git.h"
 #include <ctype.h>
 #include <json-c/json.h>
@@ -287,19 +288,16 @@ void facts_compiler(const struct facts *f, struct buf *out)
 
 const char *facts_machine_kind(const struct facts *f)
 {
-	static const struct { const char *driver, *text; } kinds[] = {
-		{"qemu-icount", "deterministic emulator (QEMU TCG with -icount): the numbers count instructions of guest code, "
-				"not time on hardware; caches, real contention and cycles are not in them"},
-		{"qemu", "virtual machine (QEMU)"},
-		{"local", "program measured on the robot's own host, no kernel was booted"},
-		{"ssh", "hardware, booted for each run"},
-		{"slurm", "hardware, a node of a cluster"},
-	};
+	const struct machine_ops *ops = machine_driver(f->machine.driver);
 
-	for (size_t i = 0; i < ARRAY_SIZE(kinds); i++)
-		if (streq(kinds[i].driver, f->machine.driver))
-			return kinds[i].text;
-	return NULL;
+	return ops ? ops->measured_on : NULL;
+}
+
+bool facts_booted(const struct facts *f)
+{
+	const struct machine_ops *ops = machine_driver(f->machine.driver);
+
+	return !ops || (ops->flags & MACHINE_BOOTS);
 }
 
 char *facts_setting(const struct facts *f, const char *key)

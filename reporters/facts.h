@@ -59,8 +59,10 @@ char *facts_failure(const struct facts *f);
 const char *facts_verdict_word(const struct facts *f);  /* "regression", "improvement", "change" */
 /* "gcc-12" of "gcc (Debian 12.2.0-14) 12.2.0". */
 void facts_compiler(const struct facts *f, struct buf *out);
-/* One sentence on what kind of machine measured. */
+/* One sentence on what kind of machine measured; NULL where its driver is not known any more. */
 const char *facts_machine_kind(const struct facts *f);
+/* A kernel was booted for each run, as far as is known. */
+bool facts_booted(const struct facts *f);
 /* A text of the tree's settings (JSON), NULL where there is none. New string. */
 char *facts_setting(const struct facts *f, const char *key);
 int facts_setting_list(const struct facts *f, const char *key, struct strv *ret);

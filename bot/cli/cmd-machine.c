@@ -75,7 +75,7 @@ static int show(struct ctx *c, const struct machine *m)
 	put_text(o, "note", v.in_db ? v.db.note : NULL);
 	put_text(o, "description", text);
 	put(o, "deterministic", json_object_new_boolean(ops && (ops->flags & MACHINE_DETERMINISTIC)));
-	if (ops && (ops->flags & MACHINE_NEEDS_IMAGE)) {
+	if (ops && (ops->flags & MACHINE_BOOTS)) {
 		put(o, "cpus", json_object_new_int(m->cpus));
 		put(o, "memory_mb", json_object_new_int(m->memory_mb));
 		put_text(o, "append", m->append);

@@ -326,7 +326,7 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 	if (r < 0)
 		return r;
 	r = ops ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
-	if (r >= 0 || (ops && (ops->flags & MACHINE_NEEDS_IMAGE)))     /* else the kernel watches what the commit changes */
+	if (r >= 0 || (ops && (ops->flags & MACHINE_BOOTS)))     /* else the kernel watches what the commit changes */
 		r = engine_profile_task(&w->e, s, NULL, oid, NULL, 250, 0);
 	if (r == 1) {
 		r = store_task_by_key(c->store, key, &t);

@@ -58,7 +58,7 @@ static struct tree_config config_of(const char *name, const char *url, const str
 				    .program = o->program, .branches = o->branches, .interval_s = o->interval,
 				    .kconfig = (char *)(o->program ? "program" : o->kconfig ? o->kconfig : "vm-min"),
 				    .build_command = (char *)o->command, .artefact = (char *)o->artefact, .jobs = o->jobs,
-				    .patches = o->patches, .machine = (char *)(o->machine ? o->machine : o->program ? "local" : "qemu-icount"),
+				    .patches = o->patches, .machine = (char *)(o->machine ? o->machine : machine_default(o->program)),
 				    .branch_label = (char *)o->label, .mail_cc = o->cc, .max_commits = o->max_commits,
 				    .trusted = o->trusted};
 }

@@ -11,7 +11,7 @@ static bool can_reach(const struct scope *s)
 {
 	const struct machine_ops *o = machine_driver(s->machine.driver);
 
-	return !s->tcfg.program && o && (o->flags & MACHINE_NEEDS_IMAGE);
+	return !s->tcfg.program && o && (o->flags & MACHINE_BOOTS);
 }
 
 /* True where that boot was to watch the functions that changed since base. */

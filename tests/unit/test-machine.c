@@ -315,6 +315,24 @@ static void test_local_hostile(void)
 	boot_result_release(&r);
 }
 
+/* What the rest of the program relies on, of each row of the list. */
+static void test_drivers(void)
+{
+	for (const struct machine_ops *const *o = machine_drivers(); *o; o++) {
+		const char *name = (*o)->name;
+
+		ok(machine_driver(name) == *o, "driver %s: no other one of its name", name);
+		ok((*o)->help && (*o)->measured_on && (*o)->check && (*o)->boot && (*o)->describe, "%s: is complete", name);
+		ok(!((*o)->flags & MACHINE_NEEDS_ROOT) || ((*o)->flags & MACHINE_BOOTS), "%s: a root image is for a kernel", name);
+	}
+	ok(!machine_driver("nosuch") && !machine_driver(NULL), "no driver of another name");
+	ok(machine_driver(machine_default(false))->flags & MACHINE_BOOTS, "a kernel's own machine boots it");
+	ok(!(machine_driver(machine_default(true))->flags & MACHINE_BOOTS), "a program's does not");
+	is_int(machine_profile_check(&(struct machine){.name = (char *)"x", .driver = (char *)"local"}), -ENOTSUP,
+	       "counts no instructions");
+	ok(strstr(err_msg(), "only the drivers qemu and qemu-icount"), "the error names who does: %s", err_msg());
+}
+
 static void test_machine_errors(void)
 {
 	struct machine m = {.name = (char *)"x", .driver = (char *)"qemu-icount", .qemu = (char *)"no-such-qemu"};
@@ -399,6 +417,7 @@ int main(void)
 	} else {
 		ok(true, "in a box # SKIP %s", err_msg());
 	}
+	test_drivers();
 	test_machine_errors();
 	test_root();
 	(void)fs_rm_rf(tmp);
