@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/config.h"
+#include "reporters/reporter.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
 #include "kernels/tree.h"
@@ -688,4 +689,12 @@ void config_report(const struct config *c, struct report_config *ret)
 		.max_recipients = c->mail_max_recipients, .max_per_day = c->mail_max_per_day,
 		.min_effects = &c->min_effects,
 	};
+}
+
+char *config_send_option(const struct config *c)
+{
+	struct report_config rc;
+
+	config_report(c, &rc);
+	return reporter_option(reporter_that_counts(&rc));
 }

@@ -80,5 +80,7 @@ int config_tree_get(const struct config *c, struct store *s, const char *name, s
  * switched off. What was measured stays. */
 int config_drop_trees(const struct config *c, struct store *s);
 void config_report(const struct config *c, struct report_config *ret); /* borrows from c */
+/* What 'report send' needs so that a case becomes 'reported': reporter_option(). New string. */
+char *config_send_option(const struct config *c);
 
 #endif

@@ -11,7 +11,7 @@
 #include "lib/fs.h"
 #include "lib/log.h"
 #include "lib/proc.h"
-#include "reporters/deliver.h"
+#include "reporters/reporter.h"
 
 #include <json-c/json.h>
 #include <time.h>
@@ -576,7 +576,7 @@ static int do_send(struct work *w, usec_t *retry)
 	struct engine e = {.store = w->c->store, .cfg = &w->c->config};
 	struct report_config rc;
 	struct db_case c = {0};
-	const char *way = arg(w, "way") ? arg(w, "way") : "mbox";
+	const char *way = arg(w, "way") ? arg(w, "way") : reporters()[0]->name;
 	_cleanup_free_ char *dir = xasprintf("%s/cases", w->c->config.state_dir);
 	int r;
 

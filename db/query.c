@@ -30,7 +30,7 @@ struct query_topic {
 };
 
 #define VERDICTS "ok failed incomplete boot-failed timeout crashed untrusted infra"
-/* Shared conditions. The argument's number is the filter's + 1. */
+/* Shared conditions. The argument's number is the filter's + 1; ?11 is query_filter.send_option. */
 #define ONE_OF(col, n) "instr(',' || ?" n " || ',', ',' || " col " || ',')"
 #define JOB_IS(alias) "(" alias ".id = ?3 OR " alias ".name = ?3 OR " alias ".name GLOB ?3)"
 #define MACHINE_IS(alias) "(" alias ".name = ?4 OR " alias ".tbox_group = ?4)"
@@ -49,14 +49,14 @@ struct query_topic {
 /* A case that nobody has heard of says why, and how people will. */
 #define CASE_NOTE                                                                                                      \
 	"CASE c.state "                                                                                                \
-	"WHEN 'unmailed' THEN 'by hand, so not mailed; ''kperfbot report send ' || c.id || ' [--smtp]'' mails it' "    \
+	"WHEN 'unmailed' THEN 'by hand, so not mailed; ''kperfbot report send ' || c.id || ?11 || ''' mails it' "      \
 	"WHEN 'undelivered' THEN 'nobody has the report' || coalesce(("                                                \
-	"SELECT ': ' || w.result || '; ''kperfbot report send ' || c.id || iif(w.key LIKE '%:smtp', ' --smtp', '') "   \
-	"|| ' --force'' tries again' FROM task w WHERE w.\"case\" = c.id AND w.kind IN ('send', 'report') "            \
+	"SELECT ': ' || w.result || '; ''kperfbot report send ' || c.id || ?11 || "                                    \
+	"' --force'' tries again' FROM task w WHERE w.\"case\" = c.id AND w.kind IN ('send', 'report') "            \
 	"AND w.state IN ('failed', 'cancelled') ORDER BY w.key DESC LIMIT 1), '') "                                    \
 	"WHEN 'found' THEN coalesce((SELECT 'the report waits: ' || d.recipient || ': ' || d.detail "                  \
 	"FROM delivery d JOIN report p ON p.id = d.report "                                                            \
-	"WHERE p.\"case\" = c.id AND d.way = 'smtp' AND d.state = 'waiting' LIMIT 1), c.note) ELSE "             \
+	"WHERE p.\"case\" = c.id AND d.recipient <> '' AND d.state = 'waiting' LIMIT 1), c.note) ELSE "         \
 	"coalesce(c.note, 'fails: ' || c.failure) END"
 #define PATCHES "(SELECT p.name FROM patched p WHERE p.tree = b.tree AND p.commit_oid = b.commit_oid)"
 /* Checks of runs, and those of two commits: these have no run, and stand for all machines of their tbox group. */
@@ -444,9 +444,10 @@ static void reverse_rows(struct table *t)
 		}
 }
 
-static int ask(struct store *s, const struct query_topic *q, const struct arg *args, int64_t limit, struct table *t)
+static int ask(struct store *s, const struct query_topic *q, const struct query_filter *f, const struct arg *args,
+	       struct table *t)
 {
-	_cleanup_free_ char *sql = question_sql(q, args, limit);
+	_cleanup_free_ char *sql = question_sql(q, args, f->limit);
 	sqlite3_stmt *st;
 	int r = stmt_get(s, sql, NULL, &st);
 
@@ -455,12 +456,14 @@ static int ask(struct store *s, const struct query_topic *q, const struct arg *a
 	for (int i = 0; i < N_FILTERS; i++)
 		if (given(args, i) && i < sqlite3_bind_parameter_count(st))
 			stmt_bind(st, i + 1, args[i]);
+	if (sqlite3_bind_parameter_count(st) > N_FILTERS)
+		stmt_bind(st, N_FILTERS + 1, TEXT(f->send_option ?: ""));
 	for (int i = 0; q->col[i].name; i++)
 		table_column(t, q->col[i].name, q->col[i].kind == K_NUMBER);
 	while ((r = stmt_step(s, st)) > 0)
 		add_cells(st, q->col, t);
 	stmt_put(s, st);
-	if (limit)
+	if (f->limit)
 		reverse_rows(t);
 	return r;
 }
@@ -480,7 +483,7 @@ int store_query(struct store *s, const char *what, const struct query_filter *f,
 	if ((f->commit && (r = store_find_commit(s, f->commit, &commit)) < 0) ||
 	    (r = filter_args(q, f, commit, args)) < 0 || (r = check_values(s, q, f)) < 0)
 		return r;
-	r = ask(s, q, args, f->limit, &t);
+	r = ask(s, q, f, args, &t);
 	if (r < 0) {
 		table_release(&t);
 		return r;

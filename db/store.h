@@ -320,6 +320,7 @@ int store_events_after(struct store *s, int64_t id, struct table *ret);
 
 /* ---- queries for people ---- */
 struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;
+		      const char *send_option;  /* cases: what 'report send' needs, as in " --NAME", for notes on what to do */
 		      int64_t case_id, limit; };
 /* what: runs, checks, metrics, series, builds, patches, cases, trees, machines, queue, events. Commits may be abbreviated; since and
  * until are ISO dates or "2d"-like ages. -EINVAL names a wrong word. */

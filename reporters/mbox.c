@@ -1,5 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "reporters/deliver.h"
+/*
+ * mbox.c - appends reports to a file in mboxrd form ("From " lines get a '>'), under a lock.
+ *
+ * Row: 'sending' with "offset N" before the first byte, 'sent' after the last is on disk. A run that finds 'sending' looks
+ * under the lock what is there: the whole message (done), a torn one at the file's end (cut off, appended anew), a torn
+ * one that others have appended behind (blanked, so that nothing of theirs moves), or nothing.
+ */
+#include "reporters/reporter.h"
 #include "reporters/mail.h"
 #include "lib/fs.h"
 #include <fcntl.h>
@@ -7,7 +14,7 @@
 
 #define LOCK_SECONDS 5
 
-void mbox_format(const struct db_report *rep, struct buf *out)
+static void format(const struct db_report *rep, struct buf *out)
 {
 	buf_adds(out, "From kperfbot ");
 	mail_ctime(out, rep->created);
@@ -231,17 +238,17 @@ static int write_new(struct store *s, struct db_delivery *d, int fd, const struc
 	return r < 0 ? r : append(fd, msg, size + padded.len);
 }
 
-int mbox_deliver(struct store *s, const struct db_report *rep, struct db_delivery *d, const char *path)
+static int put(struct store *s, const struct db_report *rep, struct db_delivery *d, const struct report_config *cfg)
 {
 	_cleanup_(db_delivery_release) struct db_delivery now = {0};
 	_cleanup_buf_ struct buf msg = {0};
-	_cleanup_close_ int fd = open_locked(path);
+	_cleanup_close_ int fd = open_locked(cfg->mbox);
 	int r, found = 0;
 
 	/* a row that says 'sending' stays: it knows where a torn copy may be */
 	if (fd < 0)
 		return streq(d->state, "sending") ? -EAGAIN : delivery_later(s, d, "%s", err_msg());
-	mbox_format(rep, &msg);
+	format(rep, &msg);
 	/* another process may have sent it while we waited for the lock */
 	r = store_delivery_get(s, rep->id, "mbox", NULL, &now);
 	if (r < 0 && r != -ENOENT)
@@ -249,11 +256,23 @@ int mbox_deliver(struct store *s, const struct db_report *rep, struct db_deliver
 	if (r == 0 && streq(now.state, "sent"))
 		return 0;
 	if (r == 0 && streq(now.state, "sending"))
-		found = go_on(s, d, fd, path, &msg, now.detail);
+		found = go_on(s, d, fd, cfg->mbox, &msg, now.detail);
 	if (found < 0)
 		return found;
 	r = found ? 0 : write_new(s, d, fd, &msg);
 	if (r < 0)
 		return r == -ENOSPC || r == -EDQUOT ? -EAGAIN : r;
-	return delivery_set(s, d, "sent", "%s", path);
+	return delivery_set(s, d, "sent", "%s", cfg->mbox);
 }
+
+static bool enabled(const struct report_config *cfg) { return cfg->mbox; }
+
+const struct report_ops report_mbox = {
+	.name = "mbox",
+	.help = "send: into the mbox file (the default)",
+	.title = "the mbox",
+	.off = "set 'mbox' in the mail section",
+	.reach = REPORT_COPY,
+	.enabled = enabled,
+	.put = put,
+};

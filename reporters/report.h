@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report.h - LKP's table as text, the mail of a found case, and its ways out.
+ * report.h - LKP's table as text, and the mail of a found case; reporter.h has its ways out.
  *
  * A report is composed once from the database and stored (one row per case, Message-ID derived from the case); then it is
  * delivered. Nothing is ever sent twice.
@@ -40,9 +40,6 @@ struct report_config {
 /* Composes and stores the report of a case that was found (whatever became of it since); git_dir of its tree for
  * names and MAINTAINERS. -EEXIST where there is one. */
 int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id);
-/* Delivers by one way ("mbox" or "smtp"). 0: sent (or was already); -EAGAIN: try again later (message says why);
- * -EUNATCH: nobody allowed; -EALREADY: not known whether it arrived; anything else: failed for good. */
-int report_deliver(struct store *s, int64_t case_id, const char *way, const struct report_config *cfg);
 /* The script that reproduces a case on a plain Debian machine (checkout, config, build, boot, run both, compare). */
 int report_reproduce_script(struct store *s, int64_t case_id, struct buf *out);
 

@@ -1,5 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "reporters/deliver.h"
+/*
+ * smtp.c - sends reports by SMTP to those recipients who pass the allow-list now, did not get it yet and whose time has
+ * come; To: and Cc: always name all who pass.
+ *
+ * Rows, one for each recipient: 'sending' with "connecting" first; with "text sent" for those whom the server accepted,
+ * just before the final dot, after which only the server knows: a connection that ends there leaves them 'unknown'. Whom
+ * the server refuses is 'failed', whom it puts off 'waiting'; where it takes only some recipients at a time, the others
+ * follow without a pause. Who got cfg->max_per_day reports within a day waits until that is over. 'sent' is written as
+ * soon as the server says so. Delivered: at least one has it, none waits and nobody is 'unknown'.
+ */
+#include "reporters/reporter.h"
 #include "reporters/mail.h"
 #include "reporters/recipients.h"
 #include "lib/fs.h"
@@ -522,7 +532,7 @@ static int lock_out_others(const struct report_config *cfg)
 	return fd == -EWOULDBLOCK ? err_set(-EAGAIN, "another process is sending mail now") : fd;
 }
 
-int smtp_deliver(struct store *s, const struct db_report *rep, const struct report_config *cfg)
+static int deliver(struct store *s, const struct db_report *rep, const struct report_config *cfg)
 {
 	_cleanup_(recipients_release) struct recipients all = {0};
 	_cleanup_(people_release) struct people l = {0};
@@ -547,3 +557,15 @@ int smtp_deliver(struct store *s, const struct db_report *rep, const struct repo
 		r = 0;
 	return r < 0 ? r : standing(&l, rep->case_id);
 }
+
+static bool enabled(const struct report_config *cfg) { return cfg->smtp_url; }
+
+const struct report_ops report_smtp = {
+	.name = "smtp",
+	.help = "send: by SMTP, not into the mbox",
+	.title = "SMTP",
+	.off = "set 'smtp_url' in the mail section",
+	.reach = REPORT_PEOPLE,
+	.enabled = enabled,
+	.deliver = deliver,
+};

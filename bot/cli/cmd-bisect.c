@@ -2,7 +2,7 @@
 #include "bot/cli/ask.h"
 #include "lib/git.h"
 #include "lib/log.h"
-#include "reporters/deliver.h"
+#include "reporters/reporter.h"
 
 #include <json-c/json.h>
 
@@ -14,7 +14,7 @@ static bool waits_for_mail(struct ctx *c, const struct db_case *k)
 {
 	struct report_standing st = {0};
 
-	return k->state == CASE_FOUND && report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting;
+	return k->state == CASE_FOUND && report_waits(c->store, k->id, &st);
 }
 
 /* Ended when the comparison has ended and each of its cases has, or only waits for a mail server. */
@@ -77,18 +77,17 @@ static struct json_object *case_json(const struct db_case *k)
 
 static void print_mailed(const struct ctx *c, const struct db_case *k)
 {
-	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
+	_cleanup_free_ char *option = config_send_option(&c->config);
 	struct report_standing st = {0};
 
-	if ((k->state == CASE_REPORTED || k->state == CASE_FOUND) &&
-	    report_standing(c->store, k->id, "smtp", &st) >= 0 && st.waiting)
+	if ((k->state == CASE_REPORTED || k->state == CASE_FOUND) && report_waits(c->store, k->id, &st))
 		printf("%zu of %zu recipients have to wait: the daemon tries again\n", st.waiting, st.n);
 	if (k->state == CASE_UNMAILED)
 		printf("not mailed: asked by hand, without --mail; 'kperfbot report send %" PRId64 "%s' mails it\n",
-		       k->id, smtp);
+		       k->id, option);
 	else if (k->state == CASE_UNDELIVERED)
 		printf("not mailed: nobody took it; 'kperfbot case show %" PRId64 "' tells why, 'kperfbot report send "
-		       "%" PRId64 "%s --force' tries again\n", k->id, k->id, smtp);
+		       "%" PRId64 "%s --force' tries again\n", k->id, k->id, option);
 }
 
 static void print_case(const struct db_case *k)

@@ -211,15 +211,15 @@ static void tell_report(struct story *s, struct ctx *c, int64_t id)
 /* Who asked, and what became of the report where that is nobody's. */
 static void tell_asked(struct story *s, const struct ctx *c, const struct db_case *one)
 {
-	const char *smtp = c->config.mail_smtp_enabled ? " --smtp" : "";
+	_cleanup_free_ char *option = config_send_option(&c->config);
 
 	tell(s, "asked", "asked by", "%s", one->asked == ASKED_DAEMON ? "the daemon" :
 	     db_case_mails(one) ? "hand, to be mailed" : "hand, so nobody is mailed");
 	json_object_object_add(s->o, "asked", json_text(asked_by_word(one->asked)));
 	if (one->state == CASE_UNMAILED)
-		tell(s, "todo", "to mail it", "kperfbot report send %" PRId64 "%s", one->id, smtp);
+		tell(s, "todo", "to mail it", "kperfbot report send %" PRId64 "%s", one->id, option);
 	else if (one->state == CASE_UNDELIVERED)
-		tell(s, "todo", "to try again", "kperfbot report send %" PRId64 "%s --force", one->id, smtp);
+		tell(s, "todo", "to try again", "kperfbot report send %" PRId64 "%s --force", one->id, option);
 }
 
 static void tell_events(struct story *s, struct ctx *c, int64_t id)
@@ -391,7 +391,8 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 
 static int list(struct ctx *c, const char *state, const char *tree, int64_t limit)
 {
-	struct query_filter q = {.state = state, .tree = tree, .limit = limit};
+	_cleanup_free_ char *send = config_send_option(&c->config);
+	struct query_filter q = {.state = state, .tree = tree, .limit = limit, .send_option = send};
 	_cleanup_table_ struct table t = {0};
 	int r = store_query(c->store, "cases", &q, &t);
 

@@ -47,11 +47,13 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 		OPT_INT('n', "limit", "N", &f.limit, "the newest N rows (default: all)"),
 		OPT_END,
 	};
+	_cleanup_free_ char *send = NULL;
 	int r;
 
 	r = verb_options(&verb_query, &argc, &argv, opts, c);
 	if (r >= 0)
 		return r;
+	f.send_option = send = config_send_option(&c->config);
 	if (argc != 1)
 		return verb_usage(c, "query what? runs, checks, metrics, series, builds, patches, cases, trees, machines, queue or events");
 	if ((r = ctx_store(c, true)) < 0 || (r = store_query(c->store, argv[0], &f, &t)) < 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine/engine.h"
 #include "bot/cli/verb.h"
-#include "reporters/deliver.h"
+#include "reporters/reporter.h"
 #include "reporters/facts.h"
 #include "lib/fs.h"
 #include <json-c/json.h>
@@ -97,23 +97,34 @@ static int after(struct ctx *c, int64_t id, const char *way, int result)
 	return r;
 }
 
-static int print_sent(const struct ctx *c, int64_t id, const char *way, const struct report_config *rc)
+/* Of a report that has gone to one place, its row says where. */
+static void print_place(struct ctx *c, int64_t id, const char *way)
+{
+	_cleanup_(db_report_release) struct db_report rep = {0};
+	_cleanup_(db_delivery_release) struct db_delivery d = {0};
+	int r = store_report_by_case(c->store, id, &rep);
+
+	r = r < 0 ? r : store_delivery_get(c->store, rep.id, way, NULL, &d);
+	term_printf(stdout, "report of case %" PRId64 " is in %s\n", id, r >= 0 && d.detail ? d.detail : way);
+}
+
+static int print_sent(struct ctx *c, int64_t id, const struct report_ops *way)
 {
 	struct report_standing st = {0};
 
-	(void)report_standing(c->store, id, way, &st);
+	(void)report_standing(c->store, id, way->name, &st);
 	if (c->json)
 		printf("{\"case\": %" PRId64 ", \"way\": \"%s\", \"state\": \"sent\", \"sent\": %zu, "
-		       "\"recipients\": %zu}\n", id, way, st.sent, st.n);
-	else if (streq(way, "mbox"))
-		printf("report of case %" PRId64 " is in %s\n", id, rc->mbox);
+		       "\"recipients\": %zu}\n", id, way->name, st.sent, st.n);
+	else if (way->put)
+		print_place(c, id, way->name);
 	else
-		printf("report of case %" PRId64 " is sent by SMTP to %zu of %zu recipients%s\n", id, st.sent, st.n,
-		       st.sent < st.n ? "; 'kperfbot case show' tells why" : "");
+		printf("report of case %" PRId64 " is sent by %s to %zu of %zu recipients%s\n", id, way->title, st.sent,
+		       st.n, st.sent < st.n ? "; 'kperfbot case show' tells why" : "");
 	return EXIT_DONE;
 }
 
-static int deliver(struct ctx *c, int64_t id, const char *way, bool force)
+static int deliver(struct ctx *c, int64_t id, const struct report_ops *way, bool force)
 {
 	_cleanup_(db_report_release) struct db_report rep = {0};
 	_cleanup_facts_ struct facts f = {0};
@@ -128,24 +139,52 @@ static int deliver(struct ctx *c, int64_t id, const char *way, bool force)
 		r = r < 0 ? r : report_compose(c->store, id, git_dir, &rc, &report);
 	}
 	if (r >= 0 && force)
-		r = report_again(c->store, id, way);
-	r = r < 0 ? r : report_deliver(c->store, id, way, &rc);
-	if (after(c, id, way, r) < 0)
+		r = report_again(c->store, id, way->name);
+	r = r < 0 ? r : report_deliver(c->store, id, way->name, &rc);
+	if (after(c, id, way->name, r) < 0)
 		return verb_fail(c, r == -ENOENT ? r : -EIO);
-	return r < 0 ? verb_fail(c, r) : print_sent(c, id, way, &rc);
+	return r < 0 ? verb_fail(c, r) : print_sent(c, id, way);
+}
+
+/* NULL, with a message, where more than one is named. */
+static const struct report_ops *chosen_way(const bool *chosen)
+{
+	const struct report_ops *const *all = reporters(), *way = NULL;
+
+	for (size_t i = 0; all[i]; i++)
+		if (chosen[i] && way) {
+			err_set(-EINVAL, "one way at a time: --%s or --%s", way->name, all[i]->name);
+			return NULL;
+		} else if (chosen[i])
+			way = all[i];
+	return way ? way : all[0];
+}
+
+static size_t count_reporters(void)
+{
+	size_t n = 0;
+
+	while (reporters()[n])
+		n++;
+	return n;
 }
 
 static int run_report(int argc, char **argv, struct ctx *c)
 {
-	bool smtp = false, force = false;
-	const struct opt opts[] = {
-		OPT_FLAG(0, "smtp", &smtp, "send: by SMTP, not into the mbox"),
-		OPT_FLAG('f', "force", &force, "send: once more after it failed, or after it was not known whether it was sent"),
-		OPT_END,
-	};
+	size_t n = count_reporters();
+	_cleanup_free_ bool *chosen = xcalloc(n, sizeof(*chosen));
+	_cleanup_free_ struct opt *opts = xcalloc(n + 2, sizeof(*opts));
+	const struct report_ops *way;
+	bool force = false;
 	int64_t id;
-	int r = verb_options(&verb_report, &argc, &argv, opts, c);
+	int r;
 
+	for (size_t i = 0; i < n; i++)
+		opts[i] = (struct opt)OPT_FLAG(0, reporters()[i]->name, &chosen[i], reporters()[i]->help);
+	opts[n] = (struct opt)OPT_FLAG('f', "force", &force,
+		"send: once more after it failed, or after it was not known whether it was sent");
+	opts[n + 1] = (struct opt)OPT_END;
+	r = verb_options(&verb_report, &argc, &argv, opts, c);
 	if (r >= 0)
 		return r;
 	if (argc != 2 || !(streq(argv[0], "show") || streq(argv[0], "render") || streq(argv[0], "send")))
@@ -153,20 +192,23 @@ static int run_report(int argc, char **argv, struct ctx *c)
 	r = parse_i64(argv[1], &id);
 	if (r < 0)
 		return verb_usage(c, "'%s' is no number of a case; 'kperfbot case list' has them", argv[1]);
+	way = chosen_way(chosen);
+	if (!way)
+		return verb_usage(c, "%s", err_msg());
 	r = ctx_store(c, !streq(argv[0], "send"));
 	if (r < 0)
 		return verb_fail(c, r);
 	if (streq(argv[0], "send"))
-		return deliver(c, id, smtp ? "smtp" : "mbox", force);
+		return deliver(c, id, way, force);
 	return streq(argv[0], "show") ? show(c, id) : render(c, id);
 }
 
 const struct verb verb_report = {
 	.name = "report",
-	.usage = "show CASE\nrender CASE\nsend CASE [--smtp] [--force]",
+	.usage = "show CASE\nrender CASE\nsend CASE [--WAY] [--force]",
 	.summary = "the mail of a case: show it, render it anew, send it",
 	.text = "A report is written once and kept; show prints it. render prints what would be written now and keeps nothing.\n"
-		"send delivers it, into the mbox file or by SMTP, once: who has got it does not get it again,\n"
+		"send delivers it once, by the way that an option names: who has got it does not get it again,\n"
 		"whatever happens. The daemon goes on with recipients whom the server has put off; --force sends it\n"
 		"again to those who were refused, and to those of whom it is not known whether they got it. 'case\n"
 		"show' tells of each.\n"

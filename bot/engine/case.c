@@ -2,7 +2,7 @@
 /* The life of a case from "confirmed" to "reported": the search and the report; the proof is proof.c. */
 #include "bot/engine/engine-internal.h"
 #include "kernels/build.h"
-#include "reporters/deliver.h"
+#include "reporters/reporter.h"
 
 #include <json-c/json.h>
 
@@ -507,16 +507,16 @@ static int case_task(struct engine *e, const struct db_case *c, const char *kind
 
 static bool gave_up(const struct db_task *t) { return streq(t->state, "failed") || streq(t->state, "cancelled"); }
 
-static const char *const ways[] = {"mbox", "smtp"};
-
-/* The way that makes people know of a case. */
-static const char *way_out(const struct engine *e) { return ways[e->cfg->mail_smtp_enabled]; }
-
 int engine_settle(struct engine *e, struct db_case *c)
 {
+	const struct report_ops *counts;
 	struct report_standing st = {0};
-	int r = report_standing(e->store, c->id, way_out(e), &st);
+	struct report_config rc;
+	int r;
 
+	config_report(e->cfg, &rc);
+	counts = reporter_that_counts(&rc);
+	r = counts ? report_standing(e->store, c->id, counts->name, &st) : 0;
 	if (r < 0 || !st.sent)
 		return r;
 	if (c->state == CASE_FOUND || c->state == CASE_UNMAILED || c->state == CASE_UNDELIVERED)
@@ -539,14 +539,20 @@ int engine_send_later(struct engine *e, const struct db_case *c, const char *way
 /* Queues what goes out. 1: the way that counts has ended, and ret_why tells how. */
 static int send(struct engine *e, const struct db_case *c, char **ret_why)
 {
+	const struct report_ops *counts;
+	struct report_config rc;
 	bool over = false;
 	int r = 0;
 
-	for (size_t i = 0; r >= 0 && i <= (size_t)e->cfg->mail_smtp_enabled; i++) {
+	config_report(e->cfg, &rc);
+	counts = reporter_that_counts(&rc);
+	for (const struct report_ops *const *o = reporters(); r >= 0 && *o; o++) {
 		struct db_task t = {0};
 
-		r = case_task(e, c, "send", ways[i], &t);
-		if (r >= 0 && streq(ways[i], way_out(e)) && !streq(t.state, "ready") && !streq(t.state, "running")) {
+		if (!(*o)->enabled(&rc))
+			continue;
+		r = case_task(e, c, "send", (*o)->name, &t);
+		if (r >= 0 && *o == counts && !streq(t.state, "ready") && !streq(t.state, "running")) {
 			over = true;
 			*ret_why = xstrdup(t.result ? t.result : t.state);
 		}
@@ -575,7 +581,7 @@ static int told_before(struct engine *e, struct db_case *c)
 {
 	struct db_case *all = NULL;
 	size_t n = 0;
-	const char *smtp = e->cfg->mail_smtp_enabled ? " --smtp" : "";
+	_cleanup_free_ char *option = config_send_option(e->cfg);
 	int r = c->culprit && c->asked == ASKED_DAEMON ? store_cases(e->store, &all, &n) : 0, told = 0;
 
 	for (size_t i = 0; r >= 0 && i < n && !told; i++) {
@@ -589,12 +595,12 @@ static int told_before(struct engine *e, struct db_case *c)
 		if (is) {
 			free(c->note);
 			c->note = xasprintf("case %" PRId64 " told of this commit; 'kperfbot report send %" PRId64
-					    "%s' mails this one, too", all[i].id, c->id, smtp);
+					    "%s' mails this one, too", all[i].id, c->id, option);
 			r = case_state(e, c, CASE_REPORTED, "%s", c->note);
 		} else if (ignored) {
 			free(c->note);
 			c->note = xasprintf("case %" PRId64 " is about this commit and is ignored; 'kperfbot report send %"
-					    PRId64 "%s' mails this one", all[i].id, c->id, smtp);
+					    PRId64 "%s' mails this one", all[i].id, c->id, option);
 			r = case_state(e, c, CASE_IGNORED, "%s", c->note);
 		}
 	}
@@ -606,25 +612,25 @@ static int report(struct engine *e, struct db_case *c)
 {
 	_cleanup_(db_task_release) struct db_task t = {0};
 	_cleanup_free_ char *why = NULL;
-	const char *smtp = e->cfg->mail_smtp_enabled ? " --smtp" : "";
+	_cleanup_free_ char *option = config_send_option(e->cfg);
 	int r = case_task(e, c, "report", NULL, &t);
 
 	if (r >= 0 && gave_up(&t))
 		r = case_state(e, c, CASE_UNDELIVERED, "nobody has the report: %s; 'kperfbot report send %" PRId64
-			       "%s' tries again", t.result ? t.result : t.state, c->id, smtp);
+			       "%s' tries again", t.result ? t.result : t.state, c->id, option);
 	if (r < 0 || !streq(t.state, "done"))
 		return MIN(r, 0);
 	r = engine_settle(e, c);
 	if (r == 0 && !db_case_mails(c))
 		return case_state(e, c, CASE_UNMAILED, "asked by hand, so not mailed; 'kperfbot report send %" PRId64
-				  "%s' mails it", c->id, smtp);
+				  "%s' mails it", c->id, option);
 	if (r == 0)
 		r = told_before(e, c);
 	if (r == 0)
 		r = send(e, c, &why);
 	if (r > 0 && why)
 		r = case_state(e, c, CASE_UNDELIVERED, "nobody has the report: %s; 'kperfbot report send %" PRId64
-			       "%s --force' tries again", why, c->id, smtp);
+			       "%s --force' tries again", why, c->id, option);
 	return MIN(r, 0);
 }
 

@@ -7,9 +7,22 @@
 #include "tests/fuzz/check.h"
 #include "tests/unit/delivery.h"
 
+extern const struct report_ops report_mbox;
+
 static struct store *store;
 static struct db_report rep;
 static struct buf mail;
+
+/* What our mail looks like in an mbox of its own. */
+static void make_mail(void)
+{
+	_cleanup_free_ char *path = xasprintf("%s/fresh", fuzz_folder());
+	struct db_delivery d = {.report = rep.id, .way = xstrdup("mbox"), .state = xstrdup("waiting")};
+
+	FUZZ_CHECK(report_mbox.put(store, &rep, &d, &(struct report_config){.mbox = path}) == 0);
+	FUZZ_CHECK(fs_read(path, 0, &mail) == 0);
+	db_delivery_release(&d);
+}
 
 static void make_store(void)
 {
@@ -17,7 +30,7 @@ static void make_store(void)
 
 	FUZZ_CHECK(store_open(path, false, &store) == 0);
 	FUZZ_CHECK(store_report_by_case(store, put_report(store, put_comparison(store), 1, "[]"), &rep) == 0);
-	mbox_format(&rep, &mail);
+	make_mail();
 }
 
 static void expand(const uint8_t *p, size_t n, struct buf *out)
@@ -51,7 +64,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	d = (struct db_delivery){.report = rep.id, .way = xstrdup("mbox"), .state = xstrdup("sending"),
 				 .detail = xstrdup(detail)};
 	FUZZ_CHECK(store_delivery_put(store, &d) >= 0);
-	r = mbox_deliver(store, &rep, &d, path);
+	r = report_mbox.put(store, &rep, &d, &(struct report_config){.mbox = path});
 	FUZZ_CHECK(r == 0 && fs_read(path, 0, &after) == 0);
 	FUZZ_CHECK(memmem(after.s, after.len, mail.s, mail.len));
 	/* what lies before our place is not ours */

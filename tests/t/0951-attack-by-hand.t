@@ -27,7 +27,7 @@ is "$(tail -n 1 "$dir/out")" "not mailed: asked by hand, without --mail; 'kperfb
 	"its last line says so"
 quiet bisect
 is "$(case_field state)" unmailed "the case is unmailed"
-is "$(case_field note)" "by hand, so not mailed; 'kperfbot report send 1 [--smtp]' mails it" \
+is "$(case_field note)" "by hand, so not mailed; 'kperfbot report send 1' mails it" \
 	"case list tells how to mail it"
 kp case show 1 >"$dir/out" 2>&1
 grep -q '^asked by  *hand, so nobody is mailed$' "$dir/out" &&

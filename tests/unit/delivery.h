@@ -4,7 +4,7 @@
 #define KPB_TESTS_DELIVERY_H
 #include "lib/fs.h"
 #include "lib/proc.h"
-#include "reporters/deliver.h"
+#include "reporters/reporter.h"
 #include "tests/tap.h"
 
 static char top[PATH_MAX], tmp[] = "/tmp/kpb-deliver-XXXXXX";

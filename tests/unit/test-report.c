@@ -7,7 +7,7 @@
 #include "db/setup.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
-#include "reporters/deliver.h"
+#include "reporters/reporter.h"
 #include "reporters/facts.h"
 #include "reporters/recipients.h"
 #include "tests/tap.h"

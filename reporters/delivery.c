@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "reporters/deliver.h"
+#include "reporters/delivery.h"
 
 #define MAX_ATTEMPTS 30
 #define FIRST_PAUSE (15 * USEC_PER_SEC)
@@ -76,43 +76,23 @@ int delivery_later(struct store *s, struct db_delivery *d, const char *fmt, ...)
 	return r < 0 ? r : err_set(streq(d->state, "failed") ? -ETIMEDOUT : -EAGAIN, "%s", d->detail);
 }
 
-static int mbox_state(struct store *s, const struct db_report *rep, const struct report_config *cfg)
+int delivery_load(struct store *s, const struct db_report *rep, const char *way, struct db_delivery *ret)
 {
-	_cleanup_(db_delivery_release) struct db_delivery d = {0};
-	int r = store_delivery_get(s, rep->id, "mbox", NULL, &d);
+	struct db_delivery d = {0};
+	int r = store_delivery_get(s, rep->id, way, NULL, &d);
 
 	if (r == -ENOENT)
-		d = (struct db_delivery){.report = rep->id, .way = xstrdup("mbox"), .state = xstrdup("waiting")};
+		d = (struct db_delivery){.report = rep->id, .way = xstrdup(way), .state = xstrdup("waiting")};
 	else if (r < 0)
 		return r;
+	*ret = d;
 	if (streq(d.state, "sent"))
 		return 0;
 	if (streq(d.state, "failed") || streq(d.state, "unknown"))
-		return err_set(-ECONNREFUSED, "writing case %" PRId64 " to the mbox failed for good (%s); 'kperfbot "
-			       "report send %" PRId64 " --force' tries again", rep->case_id,
-			       d.detail ? d.detail : "", rep->case_id);
+		return err_set(-ECONNREFUSED, "%s", d.detail ? d.detail : d.state);
 	if (delivery_waits(&d))
 		return err_set(-EAGAIN, "waits until its next attempt: %s", d.detail ? d.detail : "");
-	r = mbox_deliver(s, rep, &d, cfg->mbox);
-	if (r == 0)
-		store_event(s, rep->case_id, 0, 0, "report %s by mbox: %s", d.state, d.detail ? d.detail : "");
-	return r;
-}
-
-int report_deliver(struct store *s, int64_t case_id, const char *way, const struct report_config *cfg)
-{
-	_cleanup_(db_report_release) struct db_report rep = {0};
-	bool mbox = streq(way, "mbox");
-	int r;
-
-	if (!mbox && !streq(way, "smtp"))
-		return err_set(-EINVAL, "no way out is called '%s': there are 'mbox' and 'smtp'", way);
-	if (!(mbox ? cfg->mbox : cfg->smtp_url))
-		return err_set(-ENOTSUP, "%s is switched off; set '%s' in the mail section", way, mbox ? "mbox" : "smtp_url");
-	r = store_report_by_case(s, case_id, &rep);
-	if (r < 0)
-		return r == -ENOENT ? err_set(r, "case %" PRId64 " has no report yet", case_id) : r;
-	return mbox ? mbox_state(s, &rep, cfg) : smtp_deliver(s, &rep, cfg);
+	return 1;
 }
 
 int report_standing(struct store *s, int64_t case_id, const char *way, struct report_standing *ret)

@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+#include "reporters/reporter.h"
+
+/* One row each. */
+#define REPORTERS(X)                                                                                                   \
+	X(mbox)                                                                                                        \
+	X(smtp)
+
+#define DECLARE(name) extern const struct report_ops report_##name;
+REPORTERS(DECLARE)
+
+const struct report_ops *const *reporters(void)
+{
+#define ROW(name) &report_##name,
+	static const struct report_ops *const list[] = {REPORTERS(ROW) NULL};
+
+	return list;
+}
+
+const struct report_ops *reporter_find(const char *name)
+{
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		if (streq((*o)->name, name))
+			return *o;
+	return NULL;
+}
+
+const struct report_ops *reporter_that_counts(const struct report_config *cfg)
+{
+	const struct report_ops *best = NULL;
+
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		if ((*o)->enabled(cfg) && (!best || (*o)->reach > best->reach))
+			best = *o;
+	return best;
+}
+
+char *reporter_option(const struct report_ops *ops)
+{
+	return !ops || ops == reporters()[0] ? xstrdup("") : xasprintf(" --%s", ops->name);
+}
+
+static int unknown(const char *way)
+{
+	_cleanup_buf_ struct buf all = {0};
+
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		buf_addf(&all, "%s'%s'", !all.len ? "" : o[1] ? ", " : " and ", (*o)->name);
+	return err_set(-EINVAL, "no way out is called '%s': there are %s", way, buf_str(&all));
+}
+
+static int put(struct store *s, const struct report_ops *ops, const struct db_report *rep, const struct report_config *cfg)
+{
+	_cleanup_(db_delivery_release) struct db_delivery d = {0};
+	_cleanup_free_ char *option = reporter_option(ops), *why = NULL;
+	int r = delivery_load(s, rep, ops->name, &d);
+
+	if (r == -ECONNREFUSED) {
+		why = xstrdup(err_msg());
+		return err_set(r, "writing case %" PRId64 " to %s failed for good (%s); 'kperfbot report send %" PRId64
+			       "%s --force' tries again", rep->case_id, ops->title, why, rep->case_id, option);
+	}
+	if (r <= 0)
+		return r;
+	r = ops->put(s, rep, &d, cfg);
+	if (r == 0 && streq(d.state, "sent")) /* and not by another process meanwhile */
+		store_event(s, rep->case_id, 0, 0, "report sent by %s: %s", ops->name, d.detail ? d.detail : "");
+	return r;
+}
+
+int report_deliver(struct store *s, int64_t case_id, const char *way, const struct report_config *cfg)
+{
+	_cleanup_(db_report_release) struct db_report rep = {0};
+	const struct report_ops *ops = reporter_find(way);
+	int r;
+
+	if (!ops)
+		return unknown(way);
+	if (!ops->enabled(cfg))
+		return err_set(-ENOTSUP, "%s is switched off; %s", way, ops->off);
+	r = store_report_by_case(s, case_id, &rep);
+	if (r < 0)
+		return r == -ENOENT ? err_set(r, "case %" PRId64 " has no report yet", case_id) : r;
+	return ops->put ? put(s, ops, &rep, cfg) : ops->deliver(s, &rep, cfg);
+}
+
+bool report_waits(struct store *s, int64_t case_id, struct report_standing *ret)
+{
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		if ((*o)->reach == REPORT_PEOPLE && report_standing(s, case_id, (*o)->name, ret) >= 0 && ret->waiting)
+			return true;
+	return false;
+}
