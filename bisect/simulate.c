@@ -21,7 +21,7 @@ void rng_seed(struct rng *r, uint64_t seed)
 	}
 }
 
-uint64_t rng_next(struct rng *r)
+static uint64_t next_u64(struct rng *r)
 {
 	uint64_t *s = r->s, out = rotl(s[0] + s[3], 23) + s[0], t = s[1] << 17;
 
@@ -36,7 +36,7 @@ uint64_t rng_next(struct rng *r)
 
 double rng_uniform(struct rng *r)
 {
-	return ((rng_next(r) >> 11) + 0.5) * 0x1p-53;
+	return ((next_u64(r) >> 11) + 0.5) * 0x1p-53;
 }
 
 double rng_normal(struct rng *r)

@@ -58,7 +58,6 @@ double simulate_bound(double n, double snr, double confidence);
 /* xoshiro256++ (Blackman, Vigna 2018), seeded by splitmix64. */
 struct rng { uint64_t s[4]; };
 void rng_seed(struct rng *r, uint64_t seed);
-uint64_t rng_next(struct rng *r);
 double rng_uniform(struct rng *r);      /* (0, 1) */
 double rng_normal(struct rng *r);
 

@@ -54,23 +54,6 @@ static void moments(const double *z, size_t n, double *mean, double *var)
 	*var = ss / (double)(n - 1);
 }
 
-struct stat_prior stat_prior_moments(const double *s2, size_t n, double df)
-{
-	_cleanup_free_ double *z = xcalloc(n + 1, sizeof(*z));
-	size_t m = usable_logs(s2, n, z);
-	double mean, var, df0, e;
-
-	if (m < 3 || !(df > 0))
-		return (struct stat_prior){0, 0};
-	moments(z, m, &mean, &var);
-	e = mean - digamma(df / 2) + log(df / 2);
-	var -= trigamma(df / 2);
-	if (var <= 0)
-		return (struct stat_prior){exp(e), INFINITY};
-	df0 = 2 * stat_trigamma_inverse(var);
-	return (struct stat_prior){exp(e + digamma(df0 / 2) - log(df0 / 2)), df0};
-}
-
 static double log_f_quantile(double p, double d, double d0)
 {
 	return log(isinf(d0) ? qchisq(p, d, 1, 0) / d : qf(p, d, d0, 1, 0));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * daemon.h - the loop: plan, claim, start workers, wait. One process, one thread; the work is done in children
- * ("kperfbot work ID") that die with it, so that kill -9 leaves nothing running.
+ * ("kperfbot work task ID") that die with it, so that kill -9 leaves nothing running.
  */
 #ifndef KPB_BOT_DAEMON_H
 #define KPB_BOT_DAEMON_H

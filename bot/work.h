@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * work.h - does one task: the worker process behind "kperfbot work ID".
+ * work.h - does one task: the worker process behind "kperfbot work task ID".
  */
 #ifndef KPB_BOT_WORK_H
 #define KPB_BOT_WORK_H

@@ -137,7 +137,6 @@ int store_run_put(struct store *s, const struct db_run *run, const struct metric
 #define OF_BUILD "build = ?1 AND job = ?2 AND (?3 IS NULL OR machine IN (SELECT id FROM machine WHERE tbox_group = ?3)) "
 #define OLDEST_FIRST "ORDER BY run.id" /* clocks jump, numbers do not */
 
-int store_run_by_id(struct store *s, int64_t id, struct db_run *ret) { return db_get(s, &RUN, ret, "WHERE id = ?", INT(id)); }
 
 int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, bool only_ok,
 	       struct db_run **ret, size_t *ret_n)

@@ -117,7 +117,6 @@ void db_run_release(struct db_run *r);
 /* The run and all its values in one transaction. A value is stored in the unit that its metric came with first
  * (lib/unit.h). */
 int store_run_put(struct store *s, const struct db_run *r, const struct metric_set *values, int64_t *ret_id);
-int store_run_by_id(struct store *s, int64_t id, struct db_run *ret);
 /* Runs of a build's job on all machines of a tbox group, in the order in which they ended. */
 int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, bool only_ok,
 	       struct db_run **ret, size_t *ret_n);

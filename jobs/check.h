@@ -63,9 +63,9 @@ double cpu_busy(const struct cpu_use *u, int cpu, double *ret_softirq);
  * nothing to do in this test and was busy. works: CPUs that had, CHECK_MAX_CPUS of them; NULL: all. */
 void check_interference(struct parse_ctx *c, const struct cpu_use *u, const bool *works);
 
-/* One call per event that perf was asked for: share of the time in which it ran (NAN: never counted). */
-
+/* What perf could count. */
 struct counter_use { size_t events, missing; double least; char worst[48]; };
+/* One call per event that perf was asked for: share of the time in which it ran (NAN: never counted). */
 void counter_seen(struct counter_use *u, const char *event, double share);
 void check_counters(struct parse_ctx *c, const struct counter_use *u, double lost);
 

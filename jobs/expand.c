@@ -339,7 +339,8 @@ static int apply_overrides(struct doc *d, const char *const *overrides)
 
 /* ---- the matrix ---- */
 
-void buf_add_path_value(struct buf *b, const char *s, size_t n)
+/* A file name made of any text: at most n bytes, all but [-A-Za-z0-9+=:.%] as '_'. */
+static void add_path_value(struct buf *b, const char *s, size_t n)
 {
 	for (size_t i = 0; s[i] && i < n; i++) {
 		bool plain = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') || strchr("0123456789-+=:.%", s[i]);
@@ -362,14 +363,14 @@ static char *job_name(const struct doc *d, const size_t *at)
 	struct buf b = {0};
 
 	base = base ? base + 1 : d->file;
-	buf_add_path_value(&b, base, endswith(base, ".yaml") ? strlen(base) - 5 : strlen(base));
+	add_path_value(&b, base, endswith(base, ".yaml") ? strlen(base) - 5 : strlen(base));
 	for (size_t i = 0; i < d->n_dims; i++)
 		v[i] = &d->dim[i];
 	qsort(v, d->n_dims, sizeof(*v), dim_by_name);
 	for (size_t i = 0; i < d->n_dims; i++)
 		if (v[i]->value.n && !is_patches(v[i]->def)) {
 			buf_addc(&b, '-');
-			buf_add_path_value(&b, v[i]->value.v[at[v[i] - d->dim]], 31);
+			add_path_value(&b, v[i]->value.v[at[v[i] - d->dim]], 31);
 			any = true;
 		}
 	if (!any)

@@ -56,7 +56,8 @@ const char *job_value(const struct job *j, const struct program_def *d, const ch
 	return v ? v : p && p->dflt ? p->dflt : "";
 }
 
-char *job_pattern(const struct job *j, const struct program_def *d, const char *pattern)
+/* The text of a {parameter} pattern for this job. */
+static char *fill_pattern(const struct job *j, const struct program_def *d, const char *pattern)
 {
 	struct buf b = {0};
 	const char *end;
@@ -242,7 +243,7 @@ const char *const *job_kpis(const struct job *j)
 	if (program_def_get(j->program, &d) < 0)
 		return intern_list(NULL, 0);
 	for (size_t i = 0; i < d->n_kpis && n < ARRAY_SIZE(list); i++) {
-		_cleanup_free_ char *metric = job_pattern(j, d, d->kpi[i].metric);
+		_cleanup_free_ char *metric = fill_pattern(j, d, d->kpi[i].metric);
 
 		list[n++] = intern(metric);
 	}
@@ -256,7 +257,7 @@ double job_kpi_threshold(const struct job *j, const char *metric)
 	if (program_def_get(j->program, &d) < 0)
 		return 0.002;
 	for (size_t i = 0; i < d->n_kpis; i++) {
-		_cleanup_free_ char *name = job_pattern(j, d, d->kpi[i].metric);
+		_cleanup_free_ char *name = fill_pattern(j, d, d->kpi[i].metric);
 
 		if (!strcmp(name, metric))
 			return d->kpi[i].threshold;
@@ -276,7 +277,7 @@ static void add_needs(const struct job *j, const struct program_def *d, struct s
 		for (size_t k = 0; k < d->need[i].own.n; k++)
 			strv_add(programs, own_name(d->need[i].own.v[k]));
 		for (size_t k = 0; k < d->need[i].programs.n; k++) {
-			_cleanup_free_ char *name = job_pattern(j, d, d->need[i].programs.v[k]);
+			_cleanup_free_ char *name = fill_pattern(j, d, d->need[i].programs.v[k]);
 
 			strv_add(programs, name);
 		}

@@ -325,7 +325,7 @@ static int def_get(const char *kind, const char *name, const struct program_def 
 	return r;
 }
 
-size_t names_count(const char *const *v)
+static size_t names_count(const char *const *v)
 {
 	size_t n = 0;
 

@@ -54,7 +54,6 @@ const char *own_name(const char *own);
 /* All names, NULL-terminated, from list.h. */
 const char *const *program_names(void);
 const char *const *monitor_names(void);
-size_t names_count(const char *const *names);
 /* 0, or -EINVAL with a message about value (no place in it). */
 int param_check(const struct param_def *p, const char *value);
 /* The same text, kept until the process ends. */
@@ -67,9 +66,5 @@ const char *job_value(const struct job *j, const struct program_def *d, const ch
 /* Fills canonical, id and the time limit from the rest. */
 int job_finish(struct job *j);
 void job_add_param(struct job *j, const char *key, const char *value);
-/* The text of a {parameter} pattern for this job. */
-char *job_pattern(const struct job *j, const struct program_def *d, const char *pattern);
-/* A file name made of any text: at most n bytes, all but [-A-Za-z0-9+=:.%] as '_'. */
-void buf_add_path_value(struct buf *b, const char *s, size_t n);
 
 #endif

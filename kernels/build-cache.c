@@ -53,7 +53,7 @@ static void first_line_of(const char *const *argv, struct buf *out)
 		buf_adds(out, "none");
 }
 
-char *build_toolchain(void)
+static char *toolchain_text(void)
 {
 	static _Thread_local char known[512];
 	_cleanup_buf_ struct buf b = {0};
@@ -86,7 +86,7 @@ void build_key_of(struct build_job *j, const char *tree_oid)
 		j->tree_oid = xstrdup(tree_oid);
 	}
 	if (!j->toolchain) {
-		j->toolchain = build_toolchain();
+		j->toolchain = toolchain_text();
 		sha256_hex(j->fragment, strlen(j->fragment), j->fragment_hash);
 	}
 	sha256_hex(j->toolchain, strlen(j->toolchain), tools);
@@ -123,7 +123,7 @@ bool build_key_scratch(const char *key) { return !key[key_base(key)]; }
 int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH])
 {
 	_cleanup_buf_ struct buf b = {0};
-	_cleanup_free_ char *toolchain = build_toolchain();
+	_cleanup_free_ char *toolchain = toolchain_text();
 	char hash[SHA256_HEX];
 	int r = kind == BUILD_KERNEL ? kconfig_fragment(kconfig, &b) : 0;
 

@@ -39,7 +39,6 @@ bool build_key_scratch(const char *key);
 /* a line of the fragment: part of the key, no config option */
 #define BUILD_ALIGN_FLAG "# KCFLAGS=-falign-functions=64"
 #define BUILD_ALIGN_OPTIONS "CONFIG_EXPERT=y\nCONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y\n"
-char *build_toolchain(void);
 /* 1 and ret filled where there is a finished build, 0 where not. names: those in cache_dir/builds, or NULL. */
 int build_cache_get(const struct build_job *j, const char *commit, const struct strv *names, struct build_result *ret);
 /* Sets j->kept. */

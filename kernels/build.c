@@ -323,14 +323,6 @@ int build_commit(const struct build_request *given, struct build_result *ret)
 	return 0;
 }
 
-bool build_is_cached(const struct build_request *q)
-{
-	_cleanup_(job_release) struct build_job j = {0};
-	_cleanup_(build_result_release) struct build_result r = {0};
-
-	return job_init(&j, q) == 0 && build_cache_get(&j, q->commit, NULL, &r) > 0 && r.state == BUILD_OK;
-}
-
 int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret)
 {
 	_cleanup_(cleanup_repo) git_repository *repo = NULL;

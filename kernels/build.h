@@ -58,8 +58,6 @@ struct build_result {
 void build_result_release(struct build_result *r);
 /* 0 also when state is not BUILD_OK; negative only for trouble that leaves no state. */
 int build_commit(const struct build_request *q, struct build_result *ret);
-/* True when that commit's image lies ready in the cache (so a bisection step there costs no build). */
-bool build_is_cached(const struct build_request *q);
 /* Which of the commits lie finished and ok in the cache (q->commit is not looked at): ret[i]. Nothing is kept there for the
  * caller: a build may go meanwhile. */
 int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret);
@@ -75,8 +73,6 @@ int64_t build_room(const char *state_dir, const char *cache_dir);
  * builds of different epochs must not be compared. */
 #define BUILD_EPOCH 9
 int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH]);
-/* Names of the configs there are. */
-int kconfig_names(struct strv *ret);
 /* Merged fragment text of a config (with its "# include: NAME" lines resolved). */
 int kconfig_fragment(const char *name, struct buf *ret);
 /* A .config as the kernel's configuration tools write it: printable ASCII; empty lines, "# ..." and CONFIG_NAME=y, m, n,

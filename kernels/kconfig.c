@@ -6,7 +6,8 @@
 #define DEPTH_MAX 8
 #define FRAGMENT_MAX (1u << 20)
 
-int kconfig_names(struct strv *ret)
+/* Names of the configs there are. */
+static int kconfig_names(struct strv *ret)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/kernels/configs", fs_data_dir());
 	_cleanup_strv_ struct strv files = {0};

@@ -34,7 +34,6 @@ int err_prefix(int r, const char *fmt, ...)
 }
 
 const char *err_msg(void) { return err_slot[0] ? err_slot : "no details known"; }
-void err_clear(void) { err_slot[0] = 0; }
 
 static void *or_die(void *p)
 {

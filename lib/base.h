@@ -57,7 +57,6 @@ int err_set(int r, const char *fmt, ...) _printf_(2, 3);
 int err_prefix(int r, const char *fmt, ...) _printf_(2, 3);
 /* The last message, never NULL. Valid until the next err_set() of this thread. */
 const char *err_msg(void);
-void err_clear(void);
 
 /* Allocation that aborts when memory is out. All results are freed with free(). */
 void *xmalloc(size_t n);

@@ -6,7 +6,7 @@
  *	terminal, log, mail text    buf_add_term(), term_safe(), term_printf(), term_puts()
  *	CSV                         buf_add_csv()                   table.h writes whole tables
  *	JSON                        json_text() for each string, json_print() or json_line() for the whole
- *	HTML                        buf_add_html()
+ *	HTML                        buf_add_html()                  for pages to come: nothing writes HTML yet
  *	shell, scripts              buf_add_shell()
  *	git's command line          git_branch_ref(), behind "--"; run or printed
  *	file names                  buf_add_filename()

@@ -22,7 +22,8 @@ void recipients_release(struct recipients *r)
 	*r = (struct recipients){0};
 }
 
-void recipients_add(struct recipients *r, bool to, const char *name, const char *address, const char *reason)
+/* No-op for an address that is there already or is none. */
+static void add_person(struct recipients *r, bool to, const char *name, const char *address, const char *reason)
 {
 	if (!mail_address_ok(address))
 		return;
@@ -39,7 +40,7 @@ static void add_of_tree(struct recipients *r, bool to, const char *name, const c
 	if (mail_address_ok(address) && mail_address_acts(address))
 		r->acting++;
 	else
-		recipients_add(r, to, name, address, reason);
+		add_person(r, to, name, address, reason);
 }
 
 /* "Name <address>" or a bare address, as configuration has them. */
@@ -48,7 +49,7 @@ static void add_text(struct recipients *r, const char *text, const char *reason)
 	_cleanup_free_ char *name = NULL, *address = NULL;
 
 	if (mail_address_parse(text, &name, &address) == 0)
-		recipients_add(r, false, name, address, reason);
+		add_person(r, false, name, address, reason);
 }
 
 /* The patch's added and removed lines, for K: patterns; NULL where git cannot say. */
@@ -142,7 +143,7 @@ void recipients_of(const struct facts *f, const char *git_dir, const struct repo
 		free(other);
 	}
 	if (!r.n || !r.v[0].to)
-		recipients_add(&r, true, cfg->robot_name, cfg->robot_address,
+		add_person(&r, true, cfg->robot_name, cfg->robot_address,
 			       f->proven ? "the culprit's author has no usable address" : "owner of the robot; not proven, so nobody else");
 	for (; r.n > max; r.cut++) {
 		r.n--;
@@ -205,7 +206,7 @@ int recipients_parse(const char *json, struct recipients *ret)
 		if (!r.left_out)
 			r.left_out = xstrdup(text_of(o, "left_out"));
 		reason = text_of(o, "reason");
-		recipients_add(&r, streq(text_of(o, "header"), "To"), text_of(o, "name"), text_of(o, "address"), reason ? reason : "");
+		add_person(&r, streq(text_of(o, "header"), "To"), text_of(o, "name"), text_of(o, "address"), reason ? reason : "");
 	}
 	json_object_put(l);
 	*ret = r;

@@ -22,8 +22,6 @@ struct recipients {
 	char *left_out;         /* why somebody may be missing; or NULL */
 };
 void recipients_release(struct recipients *r);
-/* No-op for an address that is there already or is none. */
-void recipients_add(struct recipients *r, bool to, const char *name, const char *address, const char *reason);
 void recipients_of(const struct facts *f, const char *git_dir, const struct report_config *cfg, struct recipients *ret);
 char *recipients_json(const struct recipients *r, const struct report_config *cfg);
 int recipients_parse(const char *json, struct recipients *ret);

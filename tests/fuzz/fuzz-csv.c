@@ -13,7 +13,7 @@ static int add(struct dataset *d, const char *name, const uint8_t *data, size_t 
 	if (size)
 		memcpy(text, data, size);
 	text[size] = 0;
-	err_clear();
+	err_set(0, "%s", "");
 	r = dataset_add_text(d, name, text, size);
 	FUZZ_CHECK(r == 0 || r == -EINVAL || r == -E2BIG);
 	FUZZ_CHECK(r == 0 || startswith(err_msg(), name));

@@ -7,7 +7,7 @@ import itertools
 import sys
 
 import numpy as np
-from scipy import integrate, optimize, special, stats
+from scipy import integrate, optimize, stats
 
 
 def t_p(t, df):
@@ -39,17 +39,6 @@ def bh(*p):
     out = np.empty(len(p))
     out[order] = np.minimum(q, 1)
     return out
-
-
-def moments(df, *s2):
-    """Smyth 2004, section 6.2."""
-    z = np.log(s2)
-    e = z - special.digamma(df / 2) + np.log(df / 2)
-    var = np.var(z, ddof=1) - special.polygamma(1, df / 2)
-    if var <= 0:
-        return [np.exp(np.mean(e)), np.inf]
-    half = optimize.brentq(lambda x: special.polygamma(1, x) - var, 1e-6, 1e8)
-    return [np.exp(np.mean(e) + special.digamma(half) - np.log(half)), 2 * half]
 
 
 def log_f(df, df0):

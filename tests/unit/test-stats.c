@@ -74,8 +74,6 @@ static void ask_prior(size_t n, int df, double df0, bool outliers)
 
 		s2[1 + i] = 4e-4 * scale * chi2(df) / df * (outliers && i < 6 ? 400 : 1);
 	}
-	p = stat_prior_moments(s2 + 1, n, df);
-	ask("moments", s2, n + 1, (double[]){p.s0sq, p.df0}, 2, 1e-6);
 	p = stat_prior_fit(s2 + 1, n, df, own);
 	all[0] = p.s0sq;
 	all[1] = p.df0;

@@ -25,7 +25,7 @@ static int column_of(const char *word)
 	return -1;
 }
 
-/* true where all of the row's n words are numbers; first: a row that is not counted */
+/* true where all of the row's n words are numbers. The first row tells of the time since boot: it adds nothing. */
 static bool read_row(struct vmstat_table *v, char *const *w, size_t n)
 {
 	double x[MAX_COLUMNS];

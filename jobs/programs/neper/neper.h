@@ -19,7 +19,6 @@ struct neper_figures { struct neper_figure v[MAX_FIGURES]; size_t n; double shor
 
 /* Adds a value to what other clients gave: latencies are averaged, counts and rates summed. */
 void figure_add(struct neper_figures *f, const char *name, double v, const char *unit, int direction, bool mean);
-bool figure_get(const struct neper_figures *f, const char *name, double *ret);
 /* "99.900" and so on as latency_p99.9 */
 void figure_percentile(struct neper_figures *f, const char *percent, double us);
 

@@ -34,7 +34,7 @@ void figure_add(struct neper_figures *f, const char *name, double v, const char 
 	f->v[i].n++;
 }
 
-bool figure_get(const struct neper_figures *f, const char *name, double *ret)
+static bool figure_get(const struct neper_figures *f, const char *name, double *ret)
 {
 	for (size_t i = 0; i < f->n; i++)
 		if (!strcmp(f->v[i].name, name)) {
