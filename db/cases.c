@@ -6,6 +6,7 @@ WORDS_DEFINE(comparison_state, COMPARISON_STATES, "state of a comparison");
 WORDS_DEFINE(fault, FAULTS, "fault");
 WORDS_DEFINE(asked_by, ASKERS, "way to ask");
 WORDS_DEFINE(case_state, CASE_STATES, "state of a case");
+WORDS_DEFINE(delivery_state, DELIVERY_STATES, "state of a delivery");
 
 #define Q(member, type, ...) FIELD(struct db_comparison, member, #member, type, ##__VA_ARGS__)
 static const struct field COMPARISON_FIELDS[] = {
@@ -65,9 +66,9 @@ static const struct field REPORT_FIELDS[] = {
 };
 ENTITY(REPORT, "report", "report", db_report);
 
-#define D(member, type) FIELD(struct db_delivery, member, #member, type)
+#define D(member, type, ...) FIELD(struct db_delivery, member, #member, type, ##__VA_ARGS__)
 static const struct field DELIVERY_FIELDS[] = {
-	D(report, FT_INT), D(way, FT_TEXT), D(recipient, FT_TEXT), D(state, FT_TEXT), D(detail, FT_TEXT),
+	D(report, FT_INT), D(way, FT_TEXT), D(recipient, FT_TEXT), D(state, FT_WORD, .words = &delivery_state_words), D(detail, FT_TEXT),
 	D(attempts, FT_INT), D(next_try, FT_INT0), D(time, FT_NOW),
 };
 ENTITY(DELIVERY, "delivery", "delivery", db_delivery);
@@ -262,7 +263,7 @@ static int put_delivery(struct store *s, const struct db_delivery *d)
 		       "(?, ?, coalesce(?, ''), ?, ?, ?, ?, ?) ON CONFLICT (report, way, recipient) DO UPDATE SET "
 		       "state = excluded.state, detail = excluded.detail, attempts = excluded.attempts, "
 		       "next_try = excluded.next_try, time = excluded.time",
-		       INT(d->report), TEXT(d->way), TEXT(d->recipient), TEXT(d->state), TEXT(d->detail),
+		       INT(d->report), TEXT(d->way), TEXT(d->recipient), TEXT(delivery_state_word(d->state)), TEXT(d->detail),
 		       INT(d->attempts), INT0(d->next_try), INT(d->time ?: now_usec()));
 }
 

@@ -262,7 +262,13 @@ void db_report_release(struct db_report *r);
 int store_report_put(struct store *s, const struct db_report *r, int64_t *ret_id); /* -EEXIST where the case has one */
 int store_report_by_case(struct store *s, int64_t case_id, struct db_report *ret);
 /* recipient: an address, whatever its letters' case; NULL or "": the way has none. */
-struct db_delivery { int64_t report; char *way, *recipient, *state, *detail; int64_t attempts; usec_t next_try, time; };
+#define DELIVERY_STATES(X)                                                                                             \
+	X(DELIVERY_WAITING, "waiting") X(DELIVERY_SENDING, "sending") X(DELIVERY_SENT, "sent")                         \
+	X(DELIVERY_FAILED, "failed") X(DELIVERY_UNKNOWN, "unknown")
+WORDS_ENUM(delivery_state, DELIVERY_STATES);    /* reporters/delivery.h tells what they mean */
+struct db_delivery {
+	int64_t report; char *way, *recipient; enum delivery_state state; char *detail; int64_t attempts; usec_t next_try, time;
+};
 void db_delivery_release(struct db_delivery *d);
 int store_delivery_put(struct store *s, const struct db_delivery *d);           /* insert or replace */
 int store_deliveries_put(struct store *s, const struct db_delivery *d, size_t n); /* all or none */

@@ -5,12 +5,11 @@
 #define FIRST_PAUSE (15 * USEC_PER_SEC)
 #define LONGEST_PAUSE (6 * 3600 * USEC_PER_SEC)
 
-static void become(struct db_delivery *d, const char *state, char *detail)
+static void become(struct db_delivery *d, enum delivery_state state, char *detail)
 {
 	free(d->detail);
-	free(d->state);
 	d->detail = detail;
-	d->state = xstrdup(state);
+	d->state = state;
 	d->time = now_usec();
 }
 
@@ -23,7 +22,7 @@ static _printf_(1, 0) char *vtext(const char *fmt, va_list ap)
 	return t;
 }
 
-void delivery_is(struct db_delivery *d, const char *state, const char *fmt, ...)
+void delivery_is(struct db_delivery *d, enum delivery_state state, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -32,7 +31,7 @@ void delivery_is(struct db_delivery *d, const char *state, const char *fmt, ...)
 	va_end(ap);
 }
 
-int delivery_set(struct store *s, struct db_delivery *d, const char *state, const char *fmt, ...)
+int delivery_set(struct store *s, struct db_delivery *d, enum delivery_state state, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -46,7 +45,7 @@ bool delivery_waits(const struct db_delivery *d)
 {
 	usec_t now = now_usec();
 
-	return streq(d->state, "waiting") && d->next_try > now && d->time <= now;
+	return d->state == DELIVERY_WAITING && d->next_try > now && d->time <= now;
 }
 
 void delivery_is_later(struct db_delivery *d, const char *text)
@@ -58,7 +57,7 @@ void delivery_is_later(struct db_delivery *d, const char *text)
 		pause *= 2;
 	d->attempts++;
 	d->next_try = enough ? 0 : now_usec() + MIN(pause, LONGEST_PAUSE);
-	become(d, enough ? "failed" : "waiting",
+	become(d, enough ? DELIVERY_FAILED : DELIVERY_WAITING,
 	       xasprintf(enough ? "%s; given up after %" PRId64 " attempts" : "%s", text, d->attempts));
 }
 
@@ -73,7 +72,7 @@ int delivery_later(struct store *s, struct db_delivery *d, const char *fmt, ...)
 	va_end(ap);
 	delivery_is_later(d, text);
 	r = store_delivery_put(s, d);
-	return r < 0 ? r : err_set(streq(d->state, "failed") ? -ETIMEDOUT : -EAGAIN, "%s", d->detail);
+	return r < 0 ? r : err_set(d->state == DELIVERY_FAILED ? -ETIMEDOUT : -EAGAIN, "%s", d->detail);
 }
 
 int delivery_load(struct store *s, const struct db_report *rep, const char *way, struct db_delivery *ret)
@@ -82,14 +81,14 @@ int delivery_load(struct store *s, const struct db_report *rep, const char *way,
 	int r = store_delivery_get(s, rep->id, way, NULL, &d);
 
 	if (r == -ENOENT)
-		d = (struct db_delivery){.report = rep->id, .way = xstrdup(way), .state = xstrdup("waiting")};
+		d = (struct db_delivery){.report = rep->id, .way = xstrdup(way)};
 	else if (r < 0)
 		return r;
 	*ret = d;
-	if (streq(d.state, "sent"))
+	if (d.state == DELIVERY_SENT)
 		return 0;
-	if (streq(d.state, "failed") || streq(d.state, "unknown"))
-		return err_set(-ECONNREFUSED, "%s", d.detail ? d.detail : d.state);
+	if (d.state == DELIVERY_FAILED || d.state == DELIVERY_UNKNOWN)
+		return err_set(-ECONNREFUSED, "%s", d.detail ? d.detail : delivery_state_word(d.state));
 	if (delivery_waits(&d))
 		return err_set(-EAGAIN, "waits until its next attempt: %s", d.detail ? d.detail : "");
 	return 1;
@@ -109,12 +108,12 @@ int report_standing(struct store *s, int64_t case_id, const char *way, struct re
 		return r;
 	st.n = n;
 	for (size_t i = 0; i < n; i++) {
-		bool waits = streq(d[i].state, "waiting");
+		bool waits = d[i].state == DELIVERY_WAITING;
 
-		st.sent += streq(d[i].state, "sent");
-		st.failed += streq(d[i].state, "failed");
-		st.unknown += streq(d[i].state, "unknown");
-		st.waiting += waits || streq(d[i].state, "sending");
+		st.sent += d[i].state == DELIVERY_SENT;
+		st.failed += d[i].state == DELIVERY_FAILED;
+		st.unknown += d[i].state == DELIVERY_UNKNOWN;
+		st.waiting += waits || d[i].state == DELIVERY_SENDING;
 		if (waits && d[i].next_try && (!st.next_try || d[i].next_try < st.next_try))
 			st.next_try = d[i].next_try;
 	}

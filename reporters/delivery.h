@@ -18,9 +18,9 @@
 #include "db/store.h"
 
 /* Writes a delivery's new state; the text of fmt is its detail, and may be made of d->detail itself. */
-int delivery_set(struct store *s, struct db_delivery *d, const char *state, const char *fmt, ...) _printf_(4, 5);
+int delivery_set(struct store *s, struct db_delivery *d, enum delivery_state state, const char *fmt, ...) _printf_(4, 5);
 /* The same without writing it. */
-void delivery_is(struct db_delivery *d, const char *state, const char *fmt, ...) _printf_(3, 4);
+void delivery_is(struct db_delivery *d, enum delivery_state state, const char *fmt, ...) _printf_(3, 4);
 /* 'waiting' with a doubling pause (15 seconds to 6 hours). Gives back -EAGAIN with the message, or -ETIMEDOUT and
  * 'failed' when it was tried often enough. */
 int delivery_later(struct store *s, struct db_delivery *d, const char *fmt, ...) _printf_(3, 4);

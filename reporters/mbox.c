@@ -179,7 +179,7 @@ static int go_on(struct store *s, struct db_delivery *d, int fd, const char *pat
 		r = recover(fd, path, msg, offset, &torn);
 		if (r || !torn)
 			return r;
-		r = delivery_set(s, d, "sending", "blanking %" PRId64 " %zu", offset, torn);
+		r = delivery_set(s, d, DELIVERY_SENDING, "blanking %" PRId64 " %zu", offset, torn);
 	}
 	if (r == 0 && offset >= 0 && torn <= msg->len && offset + (int64_t)torn <= file_size(fd))
 		r = blank(path, offset, torn);
@@ -234,7 +234,7 @@ static int write_new(struct store *s, struct db_delivery *d, int fd, const struc
 	if (padded.len)
 		r = append(fd, &padded, size);
 	if (r == 0)
-		r = delivery_set(s, d, "sending", "offset %" PRId64, size + (int64_t)padded.len);
+		r = delivery_set(s, d, DELIVERY_SENDING, "offset %" PRId64, size + (int64_t)padded.len);
 	return r < 0 ? r : append(fd, msg, size + padded.len);
 }
 
@@ -247,22 +247,22 @@ static int put(struct store *s, const struct db_report *rep, struct db_delivery 
 
 	/* a row that says 'sending' stays: it knows where a torn copy may be */
 	if (fd < 0)
-		return streq(d->state, "sending") ? -EAGAIN : delivery_later(s, d, "%s", err_msg());
+		return d->state == DELIVERY_SENDING ? -EAGAIN : delivery_later(s, d, "%s", err_msg());
 	format(rep, &msg);
 	/* another process may have sent it while we waited for the lock */
 	r = store_delivery_get(s, rep->id, "mbox", NULL, &now);
 	if (r < 0 && r != -ENOENT)
 		return r;
-	if (r == 0 && streq(now.state, "sent"))
+	if (r == 0 && now.state == DELIVERY_SENT)
 		return 0;
-	if (r == 0 && streq(now.state, "sending"))
+	if (r == 0 && now.state == DELIVERY_SENDING)
 		found = go_on(s, d, fd, cfg->mbox, &msg, now.detail);
 	if (found < 0)
 		return found;
 	r = found ? 0 : write_new(s, d, fd, &msg);
 	if (r < 0)
 		return r == -ENOSPC || r == -EDQUOT ? -EAGAIN : r;
-	return delivery_set(s, d, "sent", "%s", cfg->mbox);
+	return delivery_set(s, d, DELIVERY_SENT, "%s", cfg->mbox);
 }
 
 static bool enabled(const struct report_config *cfg) { return cfg->mbox; }

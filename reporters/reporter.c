@@ -63,7 +63,7 @@ static int put(struct store *s, const struct report_ops *ops, const struct db_re
 	if (r <= 0)
 		return r;
 	r = ops->put(s, rep, &d, cfg);
-	if (r == 0 && streq(d.state, "sent")) /* and not by another process meanwhile */
+	if (r == 0 && d.state == DELIVERY_SENT) /* and not by another process meanwhile */
 		store_event(s, rep->case_id, 0, 0, "report sent by %s: %s", ops->name, d.detail ? d.detail : "");
 	return r;
 }

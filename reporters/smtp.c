@@ -98,7 +98,7 @@ static void message(const struct db_report *rep, const struct recipients *people
 }
 
 /* Writes down, at once, what has become of all who were accepted. */
-static int put_accepted(struct sending *x, const char *state, const char *detail)
+static int put_accepted(struct sending *x, enum delivery_state state, const char *detail)
 {
 	struct db_delivery d[MAX_AT_ONCE];      /* borrowed */
 	size_t n = 0;
@@ -118,7 +118,7 @@ static size_t on_read(char *to, size_t size, size_t n, void *arg)
 
 	if (!x->left) {
 		/* after the final dot only the server knows: if this cannot be written down, the dot is not sent */
-		if (!x->ended && put_accepted(x, "sending", "text sent") < 0)
+		if (!x->ended && put_accepted(x, DELIVERY_SENDING, "text sent") < 0)
 			return CURL_READFUNC_ABORT;
 		x->ended = true;
 		x->stage = TEXT;
@@ -164,7 +164,7 @@ static void server_says(struct sending *x, const char *line)
 		snprintf(x->answer, sizeof(x->answer), "%s", safe);
 	/* the server's farewell may take as long as it likes; what cannot be written now is written at the end */
 	if (x->stage == TEXT && code >= 200 && code < 300)
-		(void)put_accepted(x, "sent", x->answer);
+		(void)put_accepted(x, DELIVERY_SENT, x->answer);
 }
 
 /* libcurl does not tell which of several recipients was refused, nor at which stage it ended: the conversation does. */
@@ -278,13 +278,13 @@ static void after_text(const struct sending *x, struct person *p, const char *wh
 	int code = x->code[TEXT];
 
 	if (code >= 200 && code < 300)
-		delivery_is(&p->d, "sent", "%s", x->answer);
+		delivery_is(&p->d, DELIVERY_SENT, "%s", x->answer);
 	else if (is_final(code))
-		delivery_is(&p->d, "failed", "the server refused it: %s", x->answer);
+		delivery_is(&p->d, DELIVERY_FAILED, "the server refused it: %s", x->answer);
 	else if (code >= 400)
 		later(p, x->answer);
 	else
-		delivery_is(&p->d, "unknown", "the connection broke after the text was sent: %s", what);
+		delivery_is(&p->d, DELIVERY_UNKNOWN, "the connection broke after the text was sent: %s", what);
 }
 
 /* A login that fails, a certificate that is not known, a server that is away: people will mend that; the report can
@@ -293,13 +293,13 @@ static void conclude(const struct sending *x, struct person *p, const char *what
 {
 	p->changed = true;
 	if (p->code && !accepted(p) && is_final(p->code) && !too_many(p))
-		delivery_is(&p->d, "failed", "the server refused it: %s", p->words);
+		delivery_is(&p->d, DELIVERY_FAILED, "the server refused it: %s", p->words);
 	else if (p->code && !accepted(p))
 		later(p, p->words);
 	else if (accepted(p) && x->ended)
 		after_text(x, p, what);
 	else if (is_final(x->code[MAIL]) || (accepted(p) && is_final(x->code[DATA])))
-		delivery_is(&p->d, "failed", "the server refused it: %s", x->answer);
+		delivery_is(&p->d, DELIVERY_FAILED, "the server refused it: %s", x->answer);
 	else
 		later(p, x->code[x->stage] >= 400 && x->stage != RCPT ? x->answer : what);
 }
@@ -311,9 +311,9 @@ static int the_rest(struct sending *x)
 	int rest = 0;
 
 	for (size_t i = 0; i < x->n; i++)
-		progress |= streq(x->to[i]->d.state, "sent");
+		progress |= x->to[i]->d.state == DELIVERY_SENT;
 	for (size_t i = 0; progress && i < x->n; i++)
-		if (!accepted(x->to[i]) && too_many(x->to[i]) && streq(x->to[i]->d.state, "waiting")) {
+		if (!accepted(x->to[i]) && too_many(x->to[i]) && x->to[i]->d.state == DELIVERY_WAITING) {
 			x->to[i]->d.attempts--;
 			x->to[i]->d.next_try = 0;
 			rest = 1;
@@ -327,13 +327,14 @@ static void tell(struct store *s, int64_t case_id, const struct sending *x)
 	size_t sent = 0;
 
 	for (size_t i = 0; i < x->n; i++)
-		if (streq(x->to[i]->d.state, "sent"))
+		if (x->to[i]->d.state == DELIVERY_SENT)
 			buf_addf(&t, "%s%s", sent++ ? ", " : "sent to ", x->to[i]->d.recipient);
 	for (size_t i = 0; i < x->n; i++) {
 		const struct db_delivery *d = &x->to[i]->d;
 
-		if (!streq(d->state, "sent") && !(streq(d->state, "waiting") && d->attempts > 1))
-			buf_addf(&t, "%s%s %s: %s", t.len ? "; " : "", d->recipient, d->state, d->detail);
+		if (d->state != DELIVERY_SENT && !(d->state == DELIVERY_WAITING && d->attempts > 1))
+			buf_addf(&t, "%s%s %s: %s", t.len ? "; " : "", d->recipient,
+				 delivery_state_word(d->state), d->detail);
 	}
 	if (t.len)
 		store_event(s, case_id, 0, 0, "report by smtp: %s", t.s);
@@ -356,7 +357,7 @@ static int perform(struct sending *x, struct people *l, const struct report_conf
 		_cleanup_free_ char *one = xasprintf("<%s>", x->to[i]->d.recipient);
 
 		to = curl_slist_append(to, one);
-		delivery_is(&x->to[i]->d, "sending", "connecting");
+		delivery_is(&x->to[i]->d, DELIVERY_SENDING, "connecting");
 		x->to[i]->changed = true;
 	}
 	r = set_options(c, cfg, to, from, x);
@@ -384,7 +385,7 @@ static int put_off(struct store *s, const struct report_config *cfg, struct pers
 
 	if (r < 0 || !oldest)
 		return r;
-	delivery_is(&p->d, "waiting", "%zu reports have gone there within a day, as many as 'max_per_day' allows",
+	delivery_is(&p->d, DELIVERY_WAITING, "%zu reports have gone there within a day, as many as 'max_per_day' allows",
 		    cfg->max_per_day);
 	p->d.next_try = oldest + day;
 	p->changed = true;
@@ -403,7 +404,7 @@ static int transaction(struct store *s, const struct db_report *rep, const struc
 	for (size_t i = 0; i < l->n; i++) {
 		struct person *p = &l->v[i];
 
-		if (!streq(p->d.state, "waiting") || delivery_waits(&p->d))
+		if (p->d.state != DELIVERY_WAITING || delivery_waits(&p->d))
 			continue;
 		r = put_off(s, cfg, p);
 		if (r < 0)
@@ -443,15 +444,15 @@ static bool may_get(const struct recipients *all, const struct report_config *cf
 /* What an earlier process, or another allow-list, left behind. */
 static void take_over(struct person *p, bool allowed)
 {
-	bool open = streq(p->d.state, "sending") || streq(p->d.state, "waiting");
+	bool open = p->d.state == DELIVERY_SENDING || p->d.state == DELIVERY_WAITING;
 
 	p->changed = true;
-	if (streq(p->d.state, "sending") && streq(p->d.detail, "text sent"))
-		delivery_is(&p->d, "unknown", "the robot was killed after the text was sent");
+	if (p->d.state == DELIVERY_SENDING && streq(p->d.detail, "text sent"))
+		delivery_is(&p->d, DELIVERY_UNKNOWN, "the robot was killed after the text was sent");
 	else if (open && !allowed)
-		delivery_is(&p->d, "failed", "the allow-list does not let it through any more");
-	else if (streq(p->d.state, "sending"))
-		delivery_is(&p->d, "waiting", "the robot was killed before the text was sent");
+		delivery_is(&p->d, DELIVERY_FAILED, "the allow-list does not let it through any more");
+	else if (p->d.state == DELIVERY_SENDING)
+		delivery_is(&p->d, DELIVERY_WAITING, "the robot was killed before the text was sent");
 	else
 		p->changed = false;
 }
@@ -487,15 +488,15 @@ static int load(struct store *s, const struct db_report *rep, const struct repor
 			continue;
 		GROW(ret->v, ret->n, ret->cap);
 		ret->v[ret->n++] = (struct person){.d = {.report = rep->id, .way = xstrdup("smtp"),
-							.recipient = xstrdup(address), .state = xstrdup("waiting")}};
+							.recipient = xstrdup(address)}};
 	}
 	return people_save(s, ret);
 }
 
-static const struct db_delivery *first_in(const struct people *l, const char *state)
+static const struct db_delivery *first_in(const struct people *l, enum delivery_state state)
 {
 	for (size_t i = 0; i < l->n; i++)
-		if (streq(l->v[i].d.state, state))
+		if (l->v[i].d.state == state)
 			return &l->v[i].d;
 	return NULL;
 }
@@ -506,15 +507,15 @@ static int standing(const struct people *l, int64_t case_id)
 	size_t sent = 0;
 
 	for (size_t i = 0; i < l->n; i++)
-		sent += streq(l->v[i].d.state, "sent");
-	if ((d = first_in(l, "waiting")))
+		sent += l->v[i].d.state == DELIVERY_SENT;
+	if ((d = first_in(l, DELIVERY_WAITING)))
 		return err_set(-EAGAIN, "%zu of %zu recipients have the report, the others are tried again later: %s: "
 			       "%s", sent, l->n, d->recipient, d->detail ? d->detail : "");
-	if ((d = first_in(l, "unknown")))
+	if ((d = first_in(l, DELIVERY_UNKNOWN)))
 		return err_set(-EALREADY, "it is not known whether %s got the report (%s), %zu of %zu recipients have "
 			       "it; ask, then 'kperfbot report send %" PRId64 " --smtp --force' sends it again",
 			       d->recipient, d->detail ? d->detail : "", sent, l->n, case_id);
-	d = first_in(l, "failed");
+	d = first_in(l, DELIVERY_FAILED);
 	return sent || !d ? 0 : err_set(-ECONNREFUSED, "no recipient has the report: %s: %s", d->recipient,
 					d->detail ? d->detail : "");
 }

@@ -177,7 +177,7 @@ static void tell_culprit(struct story *s, const struct facts *f)
 static struct json_object *delivery_json(const struct db_delivery *d)
 {
 	const struct { const char *key, *text; } texts[] = {
-		{"way", d->way}, {"recipient", d->recipient}, {"state", d->state}, {"words", d->detail}};
+		{"way", d->way}, {"recipient", d->recipient}, {"state", delivery_state_word(d->state)}, {"words", d->detail}};
 	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -200,8 +200,9 @@ static void tell_report(struct story *s, struct ctx *c, int64_t id)
 	list = json_object_new_array();
 	(void)store_deliveries(c->store, rep.id, NULL, &d, &n);
 	for (size_t i = 0; i < n; i++) {
-		tell(s, d[i].way, d[i].way, "%s%s%s: %s%s", d[i].recipient, *d[i].recipient ? " " : "", d[i].state,
-		     d[i].detail ? d[i].detail : "", streq(d[i].state, "waiting") ? ", tried again later" : "");
+		tell(s, d[i].way, d[i].way, "%s%s%s: %s%s", d[i].recipient, *d[i].recipient ? " " : "",
+		     delivery_state_word(d[i].state),
+		     d[i].detail ? d[i].detail : "", d[i].state == DELIVERY_WAITING ? ", tried again later" : "");
 		json_object_array_add(list, delivery_json(&d[i]));
 	}
 	json_object_object_add(s->o, "deliveries", list);

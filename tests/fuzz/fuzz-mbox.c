@@ -17,7 +17,7 @@ static struct buf mail;
 static void make_mail(void)
 {
 	_cleanup_free_ char *path = xasprintf("%s/fresh", fuzz_folder());
-	struct db_delivery d = {.report = rep.id, .way = xstrdup("mbox"), .state = xstrdup("waiting")};
+	struct db_delivery d = {.report = rep.id, .way = xstrdup("mbox")};
 
 	FUZZ_CHECK(report_mbox.put(store, &rep, &d, &(struct report_config){.mbox = path}) == 0);
 	FUZZ_CHECK(fs_read(path, 0, &mail) == 0);
@@ -61,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		return 0;
 	expand(nl + 1, data + size - nl - 1, &before);
 	fuzz_put("box", buf_str(&before), before.len);
-	d = (struct db_delivery){.report = rep.id, .way = xstrdup("mbox"), .state = xstrdup("sending"),
+	d = (struct db_delivery){.report = rep.id, .way = xstrdup("mbox"), .state = DELIVERY_SENDING,
 				 .detail = xstrdup(detail)};
 	FUZZ_CHECK(store_delivery_put(store, &d) >= 0);
 	r = report_mbox.put(store, &rep, &d, &(struct report_config){.mbox = path});

@@ -65,7 +65,7 @@ static void rows(void)
 	ok(d.attempts < 100, "given up after %d attempts", (int)d.attempts);
 	db_delivery_release(&d);
 	is_int(delivery_load(s, &rep, "mbox", &d), -ECONNREFUSED, "%s", err_msg());
-	delivery_set(s, &d, "sent", "%s, and %s", "here", d.detail);
+	delivery_set(s, &d, DELIVERY_SENT, "%s, and %s", "here", d.detail);
 	db_delivery_release(&d);
 	is_int(delivery_load(s, &rep, "mbox", &d), 0, "sent is sent");
 	ok(startswith(d.detail, "here, and still none"), "%s", d.detail);

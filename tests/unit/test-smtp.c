@@ -54,11 +54,11 @@ static char *state_of(struct store *s, int64_t id, const char *recipient)
 	struct db_report rep = {0};
 	struct db_delivery d = {0};
 	char *text;
+	int r;
 
 	store_report_by_case(s, id, &rep);
-	if (store_delivery_get(s, rep.id, "smtp", recipient, &d) < 0)
-		d.state = xstrdup("none");
-	text = xasprintf("%s: %s", d.state, d.detail ? d.detail : "");
+	r = store_delivery_get(s, rep.id, "smtp", recipient, &d);
+	text = xasprintf("%s: %s", r < 0 ? "none" : delivery_state_word(d.state), d.detail ? d.detail : "");
 	db_delivery_release(&d);
 	db_report_release(&rep);
 	return text;
@@ -185,11 +185,10 @@ static void test_busy(struct store *s, int64_t cmp)
 	store_report_by_case(s, id, &rep);
 	d = (struct db_delivery){.report = rep.id, .way = (char *)"smtp", .recipient = (char *)"ann@example.org",
 				 .attempts = 29};
-	delivery_set(s, &d, "waiting", "x");
+	delivery_set(s, &d, DELIVERY_WAITING, "x");
 	is_int(report_deliver(s, id, "smtp", &cfg), -ECONNREFUSED, "no server, the last time: %s", err_msg());
 	is_state(s, id, "failed: the mail server did not take the report now: ");
 	db_report_release(&rep);
-	free(d.state);
 	free(d.detail);
 	id = put_report(s, cmp, 21, one);
 	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "no server: %s", err_msg());
@@ -213,14 +212,13 @@ static void test_unknown(struct store *s, int64_t cmp)
 	/* what a killed robot leaves behind */
 	store_report_by_case(s, killed, &rep);
 	d.report = rep.id;
-	is_int(delivery_set(s, &d, "sending", "text sent"), 0, "the robot is killed after the text");
+	is_int(delivery_set(s, &d, DELIVERY_SENDING, "text sent"), 0, "the robot is killed after the text");
 	is_int(report_deliver(s, killed, "smtp", &cfg), -EALREADY, "the next one does not send it again");
 	is_int(mails(&log), 0, "no second copy");
-	is_int(delivery_set(s, &d, "sending", "connecting"), 0, "the robot is killed before the text");
+	is_int(delivery_set(s, &d, DELIVERY_SENDING, "connecting"), 0, "the robot is killed before the text");
 	is_int(report_deliver(s, killed, "smtp", &cfg), 0, "then it is sent");
 	is_int(mails(&log), 1, "once");
 	stop(pid);
-	free(d.state);
 	free(d.detail);
 	db_report_release(&rep);
 }
@@ -312,16 +310,15 @@ static void test_several_killed(struct store *s, int64_t cmp)
 	store_report_by_case(s, id, &rep);
 	d.report = rep.id;
 	d.recipient = (char *)"ann@example.org";
-	delivery_set(s, &d, "sending", "text sent");
+	delivery_set(s, &d, DELIVERY_SENDING, "text sent");
 	d.recipient = (char *)"grey@example.org";
-	delivery_set(s, &d, "sending", "connecting");
+	delivery_set(s, &d, DELIVERY_SENDING, "connecting");
 	pid = serve("ok", false);
 	is_int(report_deliver(s, id, "smtp", &cfg), -EALREADY, "%s", err_msg());
 	ok(mails(&log) == 1 && strstr(buf_str(&log), "\"to\": [\"grey@example.org\"], "),
 	   "who had no text gets it, the other does not");
 	is_state(s, id, "unknown: the robot was killed after the text was sent");
 	stop(pid);
-	free(d.state);
 	free(d.detail);
 	db_report_release(&rep);
 }

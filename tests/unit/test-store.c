@@ -379,7 +379,7 @@ static void test_cases(void)
 			    .effect_lo = NAN, .effect_hi = NAN, .posterior = NAN}, got = {0}, *all;
 	struct db_report r = {.message_id = (char *)"<1@example.org>", .subject = (char *)NASTY, .recipients = (char *)"[]",
 			      .text = (char *)NASTY}, gr = {0};
-	struct db_delivery d = {.way = (char *)"mbox", .state = (char *)"sending", .detail = (char *)"123"}, gd = {0};
+	struct db_delivery d = {.way = (char *)"mbox", .state = DELIVERY_SENDING, .detail = (char *)"123"}, gd = {0};
 	size_t n;
 
 	fill(&m, 2, 1);
@@ -425,11 +425,11 @@ static void test_cases(void)
 	is_int(store_report_by_case(s, 55, &gr), -ENOENT, "no report");
 	d.report = rep;
 	is_int(store_delivery_put(s, &d), 0, "a delivery");
-	d.state = (char *)"sent";
+	d.state = DELIVERY_SENT;
 	d.attempts = 2;
 	is_int(store_delivery_put(s, &d), 0, "replaced");
 	is_int(store_delivery_get(s, rep, "mbox", NULL, &gd), 0, "read");
-	ok(streq(gd.state, "sent") && gd.attempts == 2 && streq(gd.detail, "123"), "its fields");
+	ok(gd.state == DELIVERY_SENT && gd.attempts == 2 && streq(gd.detail, "123"), "its fields");
 	db_delivery_release(&gd);
 	is_int(store_delivery_get(s, rep, "smtp", "", &gd), -ENOENT, "no other way");
 	store_event(s, id, q, 0, "hello %d", 5);
@@ -852,10 +852,10 @@ static void test_format_1(void)
 	ok(c.asked == ASKED_HAND && !db_case_mails(&c), "of no branch: by hand");
 	db_case_release(&c);
 	is_int(store_delivery_get(s, 3, "mbox", NULL, &d), 0, "the mbox");
-	ok(streq(d.state, "sending") && streq(d.detail, "offset 12"), "as it was");
+	ok(d.state == DELIVERY_SENDING && streq(d.detail, "offset 12"), "as it was");
 	db_delivery_release(&d);
 	is_int(store_delivery_get(s, 3, "smtp", "ann@example.org", &d), 0, "who was allowed");
-	ok(streq(d.state, "sent") && d.attempts == 2, "has it");
+	ok(d.state == DELIVERY_SENT && d.attempts == 2, "has it");
 	db_delivery_release(&d);
 	is_int(store_delivery_get(s, 3, "smtp", "bob@example.org", &d), -ENOENT, "who was not has not");
 	is_int(store_comparison_by_id(s, 4, &q), 0, "a question");
@@ -946,7 +946,7 @@ static void test_full_by_a_wrong_clock(void)
 {
 	_cleanup_store_ struct store *s = fresh("full.db");
 	const usec_t day = 86400 * USEC_PER_SEC, years = 3650 * day;
-	struct db_delivery d = {.way = (char *)"smtp", .recipient = (char *)"ann@example.org", .state = (char *)"sent"};
+	struct db_delivery d = {.way = (char *)"smtp", .recipient = (char *)"ann@example.org", .state = DELIVERY_SENT};
 	usec_t oldest = 0;
 
 	db_exec(s, "PRAGMA foreign_keys = OFF");
