@@ -2,8 +2,7 @@
 /* job.c - one expanded job: its identity, its KPIs, its needs. */
 #include "jobs/program.h"
 #include "lib/fs.h"
-
-#include <json-c/json.h>
+#include "lib/json.h"
 
 void job_release(struct job *j)
 {
@@ -158,17 +157,15 @@ int job_finish(struct job *j)
 
 static int read_canonical(struct json_object *top, struct job *j)
 {
-	struct json_object *program, *params, *mon, *one, *limit;
+	struct json_object *params = json_get(top, "params"), *mon = json_get(top, "monitors"), *one;
+	const char *program = json_get_text(top, "program");
 	const struct program_def *d;
 	int r;
 
-	if (!json_object_object_get_ex(top, "program", &program) || !json_object_is_type(program, json_type_string) ||
-	    !json_object_object_get_ex(top, "params", &params) || !json_object_is_type(params, json_type_object) ||
-	    !json_object_object_get_ex(top, "monitors", &mon) || !json_object_is_type(mon, json_type_array))
+	if (!program || !json_object_is_type(params, json_type_object) || !json_object_is_type(mon, json_type_array))
 		return err_set(-EINVAL, "a stored job must hold 'program', 'params' and 'monitors'");
-	j->program = xstrdup(json_object_get_string(program));
-	if (json_object_object_get_ex(top, "time_limit", &limit) && json_object_get_double(limit) > 0)
-		j->time_limit_s = json_object_get_double(limit);
+	j->program = xstrdup(program);
+	j->time_limit_s = MAX(json_get_double(top, "time_limit", 0), 0);
 	r = program_def_get(j->program, &d);
 	if (r < 0)
 		return r;
@@ -184,8 +181,8 @@ static int read_canonical(struct json_object *top, struct job *j)
 			return r;
 		job_add_param(j, key, text);
 	}
-	for (size_t i = 0; i < json_object_array_length(mon); i++) {
-		one = json_object_array_get_idx(mon, i);
+	for (size_t i = 0; i < json_n(mon); i++) {
+		one = json_at(mon, i);
 		r = json_object_is_type(one, json_type_string) ? monitor_def_get(json_object_get_string(one), &d)
 							       : err_set(-EINVAL, "a monitor must be a text");
 		if (r < 0)
@@ -197,12 +194,10 @@ static int read_canonical(struct json_object *top, struct job *j)
 
 int job_from_canonical(const char *name, const char *canonical_json, struct job *ret)
 {
-	struct json_object *top = json_tokener_parse(canonical_json ? canonical_json : "");
+	_cleanup_json_ struct json_object *top = json_object_of(canonical_json);
 	struct job j = {.name = xstrdup(name), .point = xstrdup(name)};
-	int r = json_object_is_type(top, json_type_object) ? read_canonical(top, &j)
-							   : err_set(-EINVAL, "not a JSON object");
+	int r = top ? read_canonical(top, &j) : err_set(-EINVAL, "not a JSON object");
 
-	json_object_put(top);
 	if (r == 0)
 		r = job_finish(&j);
 	if (r < 0) {

@@ -10,11 +10,11 @@
 #include "kernels/tree.h"
 #include "lib/escape.h"
 #include "lib/fs.h"
+#include "lib/json.h"
 #include "lib/proc.h"
 
 #include <fcntl.h>
 #include <ftw.h>
-#include <json-c/json.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -174,49 +174,33 @@ static int meta_write(const struct build_job *j, const char *dir, struct build_r
 	return e;
 }
 
-static const char *member(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) && v ? json_object_get_string(v) : NULL;
-}
-
-static int64_t number(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_int64(v) : 0;
-}
-
 /* True when everything the meta file speaks of is there in full. */
 static bool meta_read(const char *dir, struct build_result *ret)
 {
 	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir), *image = NULL;
-	_cleanup_buf_ struct buf b = {0};
-	struct json_object *o = NULL, *seconds;
+	_cleanup_json_ struct json_object *o = json_object_of_file(path, META_MAX);
 	enum build_state state = BUILD_INFRA;
 	const char *name;
 	bool good = false;
 
-	if (fs_read(path, 1 << 20, &b) < 0 || !(o = json_tokener_parse(buf_str(&b))))
+	if (!o)
 		return false;
-	(void)build_state_from(member(o, "state"), &state);
-	name = member(o, "image");
+	(void)build_state_from(json_get_text(o, "state"), &state);
+	name = json_get_text(o, "image");
 	image = name ? xasprintf("%s/%s", dir, name) : NULL;
 	if (state == BUILD_BROKEN)
 		good = true;
 	else if (state == BUILD_OK && image)
-		good = fs_exists(image) && size_of(image) == number(o, "image_bytes");
+		good = fs_exists(image) && size_of(image) == json_get_int64(o, "image_bytes", 0);
 	if (good) {
 		ret->state = state;
 		ret->image_path = TAKE_PTR(image);
-		ret->seconds = json_object_object_get_ex(o, "seconds", &seconds) ? json_object_get_double(seconds) : 0;
+		ret->seconds = json_get_double(o, "seconds", 0);
 		for (size_t i = 0; i < ARRAY_SIZE(meta_texts); i++) {
 			free(*meta_text(ret, i));
-			*meta_text(ret, i) = xstrdup(member(o, meta_texts[i].name));
+			*meta_text(ret, i) = xstrdup(json_get_text(o, meta_texts[i].name));
 		}
 	}
-	json_object_put(o);
 	return good;
 }
 
@@ -224,19 +208,11 @@ static bool meta_read(const char *dir, struct build_result *ret)
 static bool from_ancestor(const struct build_job *j, const char *dir, const char *commit)
 {
 	_cleanup_free_ char *path = xasprintf("%s/meta.json", dir);
-	_cleanup_buf_ struct buf b = {0};
-	struct json_object *o = NULL;
-	const char *tree, *from;
-	bool yes = false;
+	_cleanup_json_ struct json_object *o = json_object_of_file(path, META_MAX);
+	const char *from = json_get_text(o, "from");
 
-	if (fs_read(path, 1 << 20, &b) < 0 || !(o = json_tokener_parse(buf_str(&b))))
-		return false;
-	tree = member(o, "tree");
-	from = member(o, "from");
-	yes = streq(tree, j->q->tree) && from &&
-	      (streq(from, commit) || tree_is_ancestor(j->q->git_dir, from, commit) == 1);
-	json_object_put(o);
-	return yes;
+	return streq(json_get_text(o, "tree"), j->q->tree) && from &&
+	       (streq(from, commit) || tree_is_ancestor(j->q->git_dir, from, commit) == 1);
 }
 
 static int get_from(const char *dir, struct build_result *ret)
@@ -305,13 +281,9 @@ static bool is_leftover(const char *name, time_t made)
 static int64_t objects_bytes(const char *dir)
 {
 	_cleanup_free_ char *path = xasprintf("%s/start.json", dir);
-	_cleanup_buf_ struct buf b = {0};
-	struct json_object *o =
-		fs_exists(path) && fs_read(path, 65536, &b) == 0 ? json_tokener_parse(buf_str(&b)) : NULL;
-	int64_t n = o ? number(o, "bytes") : 0;
+	_cleanup_json_ struct json_object *o = json_object_of_file(path, START_MAX);
 
-	json_object_put(o);
-	return n;
+	return json_get_int64(o, "bytes", 0);
 }
 
 static int remove_old(const struct old *x)

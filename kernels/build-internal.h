@@ -9,6 +9,9 @@
 #include "kernels/box.h"
 #include "kernels/build.h"
 
+#define META_MAX (1 << 20)      /* bytes of a build's meta.json */
+#define START_MAX 65536         /* and of its start.json */
+
 #define BOX_SRC BOX "/src"
 #define BOX_OUT BOX "/o"
 

@@ -9,10 +9,10 @@
 #include "kernels/build-internal.h"
 #include "kernels/tree-internal.h"
 #include "lib/fs.h"
+#include "lib/json.h"
 #include "lib/proc.h"
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <sys/stat.h>
 #include <time.h>
 
@@ -30,26 +30,17 @@ static void candidate_release(struct start_candidate *c)
 	free(c->commit);
 }
 
-static const char *json_text_of(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) && v ? json_object_get_string(v) : NULL;
-}
-
 static bool read_candidate(const char *dir, struct start_candidate *ret)
 {
 	_cleanup_free_ char *path = xasprintf("%s/start.json", dir);
-	_cleanup_buf_ struct buf b = {0};
-	struct json_object *o = NULL;
+	_cleanup_json_ struct json_object *o = NULL;
 	struct stat st;
 
-	if (stat(path, &st) < 0 || fs_read(path, 65536, &b) < 0 || !(o = json_tokener_parse(buf_str(&b))))
+	if (stat(path, &st) < 0 || !(o = json_object_of_file(path, START_MAX)))
 		return false;
-	ret->tree = xstrdup(json_text_of(o, "tree"));
-	ret->commit = xstrdup(json_text_of(o, "commit"));
+	ret->tree = xstrdup(json_get_text(o, "tree"));
+	ret->commit = xstrdup(json_get_text(o, "commit"));
 	ret->used = st.st_mtime;
-	json_object_put(o);
 	return ret->tree && ret->commit;
 }
 

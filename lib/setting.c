@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lib/setting.h"
 #include "lib/escape.h"
+#include "lib/json.h"
 #include "lib/yaml.h"
 
-#include <json-c/json.h>
 
 /* A member by its type; words are stored as enums, which have the room of an unsigned int. */
 union member { void *p; char **text; int *i; int64_t *i64; double *d; bool *b; struct strv *list; unsigned int *word; };
@@ -473,55 +473,55 @@ void settings_to_json(const struct setting *table, const void *base, enum settin
 	}
 }
 
-static void list_from_json(struct json_object *v, struct strv *out)
-{
-	strv_release(out);
-	for (size_t i = 0; i < json_object_array_length(v); i++) {
-		struct json_object *e = json_object_array_get_idx(v, i);
-
-		if (json_object_is_type(e, json_type_string))
-			strv_add(out, json_object_get_string(e));
-	}
-}
-
 static double within(const struct setting *s, double d)
 {
 	return limited(s) ? MIN(MAX(d, s->min), s->max) : d;
 }
 
-static bool is_number(struct json_object *v)
+static int64_t whole_within(const struct setting *s, int64_t i)
 {
-	return json_object_is_type(v, json_type_int) ||
-	       (json_object_is_type(v, json_type_double) && isfinite(json_object_get_double(v)));
+	return i < s->min || i > s->max ? (int64_t)within(s, i) : i;
 }
 
-/* v is NULL for JSON's null. */
-static void value_from_json(const struct setting *s, void *base, struct json_object *v)
+/* The key is there. What has another type is left as it is. */
+static void value_from_json(const struct setting *s, void *base, struct json_object *o)
 {
 	union member p = member(s, base);
+	struct json_object *v = json_get(o, s->name);
+	int64_t i;
 
-	if (s->type == SETTING_T_TEXT && !v)
-		clear(s, p);
-	else if (s->type == SETTING_T_LIST && json_object_is_type(v, json_type_array))
-		list_from_json(v, p.list);
-	else if (s->type == SETTING_T_BOOL && json_object_is_type(v, json_type_boolean))
-		*p.b = json_object_get_boolean(v);
-	else if (s->type == SETTING_T_INT64 && is_number(v))
-		*p.i64 = limited(s) ? (int64_t)within(s, json_object_get_int64(v)) : json_object_get_int64(v);
-	else if (s->type == SETTING_T_INT && is_number(v))
-		*p.i = limited(s) ? (int)within(s, json_object_get_int(v)) : json_object_get_int(v);
-	else if ((s->type == SETTING_T_NUMBER || s->type == SETTING_T_SECONDS) && is_number(v))
-		*p.d = within(s, json_object_get_double(v));
-	else if ((s->type == SETTING_T_TEXT || s->type == SETTING_T_WORD) && json_object_is_type(v, json_type_string))
-		(void)set(s, base, json_object_get_string(v), false);
+	switch (s->type) {
+	case SETTING_T_TEXT:
+		if (!v)
+			clear(s, p);
+		/* fall through */
+	case SETTING_T_WORD:
+		if (json_object_is_type(v, json_type_string))
+			(void)set(s, base, json_object_get_string(v), false);
+		break;
+	case SETTING_T_LIST:
+		if (json_object_is_type(v, json_type_array))
+			strv_release(p.list);
+		json_get_list(o, s->name, p.list);
+		break;
+	case SETTING_T_BOOL:
+		if (json_object_is_type(v, json_type_boolean))
+			*p.b = json_object_get_boolean(v);
+		break;
+	case SETTING_T_INT:
+		i = whole_within(s, json_get_int64(o, s->name, *p.i));
+		*p.i = (int)MIN(MAX(i, INT_MIN), INT_MAX);
+		break;
+	case SETTING_T_INT64: *p.i64 = whole_within(s, json_get_int64(o, s->name, *p.i64)); break;
+	case SETTING_T_NUMBER:
+	case SETTING_T_SECONDS: *p.d = within(s, json_get_double(o, s->name, *p.d)); break;
+	}
 }
 
 void settings_from_json(const struct setting *table, void *base, struct json_object *o)
 {
-	struct json_object *v;
-
 	settings_default(table, base);
-	for (; json_object_is_type(o, json_type_object) && table->name; table++)
-		if (json_object_object_get_ex(o, table->name, &v))
-			value_from_json(table, base, v);
+	for (; table->name; table++)
+		if (json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, table->name, NULL))
+			value_from_json(table, base, o);
 }

@@ -2,34 +2,19 @@
 #include "reporters/facts.h"
 #include "kernels/machine.h"
 #include "lib/git.h"
+#include "lib/json.h"
 #include <ctype.h>
-#include <json-c/json.h>
 
 #define MAX_COMMITS 20000
 
-static void cleanup_json(json_object **o)
+static double number_of(json_object *o, const char *key)
 {
-	json_object_put(*o);
-}
-#define _cleanup_json_ _cleanup_(cleanup_json)
-
-static double number(const json_object *o)
-{
-	if (!json_object_is_type(o, json_type_double) && !json_object_is_type(o, json_type_int))
-		return NAN;
-	return json_object_get_double(o);
+	return json_get_double(o, key, NAN);
 }
 
-static double number_of(const json_object *o, const char *key)
+static char *text_of(json_object *o, const char *key)
 {
-	return number(json_object_object_get(o, key));
-}
-
-static char *text_of(const json_object *o, const char *key)
-{
-	json_object *v = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
-
-	return json_object_is_type(v, json_type_string) ? xstrdup(json_object_get_string(v)) : NULL;
+	return xstrdup(json_get_text(o, key));
 }
 
 static int64_t count(double v)
@@ -39,10 +24,10 @@ static int64_t count(double v)
 
 static void load_proof(const char *json, struct proof *p)
 {
-	_cleanup_json_ json_object *o = json ? json_tokener_parse(json) : NULL;
+	_cleanup_json_ json_object *o = json_object_of(json);
 
 	*p = (struct proof){.mean_parent = NAN, .mean_culprit = NAN, .effect = NAN, .lo = NAN, .hi = NAN, .p = NAN};
-	if (!json_object_is_type(o, json_type_object))
+	if (!o)
 		return;
 	p->parent = text_of(o, "parent");
 	p->revert = text_of(o, "revert");
@@ -60,22 +45,18 @@ static void load_proof(const char *json, struct proof *p)
 
 static void load_candidates(const char *json, struct facts *f)
 {
-	_cleanup_json_ json_object *o = json ? json_tokener_parse(json) : NULL;
-	json_object *l;
+	_cleanup_json_ json_object *o = json_object_of(json);
+	json_object *l = json_get(o, "set");
 
-	if (!json_object_is_type(o, json_type_object))
-		return;
-	l = json_object_object_get(o, "set");
-	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++) {
-		_cleanup_free_ char *oid = text_of(json_object_array_get_idx(l, i), "commit");
+	for (size_t i = 0; i < json_n(l); i++) {
+		const char *oid = json_get_text(json_at(l, i), "commit");
 
 		if (oid)
 			strv_add(&f->left, oid);
 	}
-	l = json_object_object_get(o, "dropped");
-	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++) {
-		json_object *d = json_object_array_get_idx(l, i);
-		_cleanup_free_ char *oid = text_of(d, "commit"), *why = text_of(d, "why");
+	l = json_get(o, "dropped");
+	for (size_t i = 0; i < json_n(l); i++) {
+		const char *oid = json_get_text(json_at(l, i), "commit"), *why = json_get_text(json_at(l, i), "why");
 
 		if (oid)
 			strv_addf(&f->dropped, "%.10s %s", oid, why ? why : "");
@@ -85,17 +66,15 @@ static void load_candidates(const char *json, struct facts *f)
 
 static int load_job(struct facts *f)
 {
-	_cleanup_json_ json_object *params = json_tokener_parse(f->job.params ? f->job.params : "{}");
-	_cleanup_json_ json_object *whole = json_tokener_parse(f->job.canonical ? f->job.canonical : "{}");
+	_cleanup_json_ json_object *params = json_object_of(f->job.params), *whole = json_object_of(f->job.canonical);
 
-	if (json_object_is_type(params, json_type_object)) {
+	if (params) {
 		json_object_object_foreach(params, key, val) {
 			strv_add(&f->keys, key);
 			strv_add(&f->values, val ? json_object_get_string(val) : "");
 		}
 	}
-	if (json_object_is_type(whole, json_type_object))
-		f->testcase = text_of(whole, "testcase");
+	f->testcase = text_of(whole, "testcase");
 	if (!f->testcase)
 		f->testcase = xstrdup(f->job.program);
 	return 0;
@@ -302,18 +281,15 @@ bool facts_booted(const struct facts *f)
 
 char *facts_setting(const struct facts *f, const char *key)
 {
-	_cleanup_json_ json_object *o = f->tree.settings ? json_tokener_parse(f->tree.settings) : NULL;
+	_cleanup_json_ json_object *o = json_object_of(f->tree.settings);
 
-	return json_object_is_type(o, json_type_object) ? text_of(o, key) : NULL;
+	return text_of(o, key);
 }
 
 int facts_setting_list(const struct facts *f, const char *key, struct strv *ret)
 {
-	_cleanup_json_ json_object *o = f->tree.settings ? json_tokener_parse(f->tree.settings) : NULL;
-	json_object *l = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
+	_cleanup_json_ json_object *o = json_object_of(f->tree.settings);
 
-	for (size_t i = 0; json_object_is_type(l, json_type_array) && i < json_object_array_length(l); i++)
-		if (json_object_is_type(json_object_array_get_idx(l, i), json_type_string))
-			strv_add(ret, json_object_get_string(json_object_array_get_idx(l, i)));
+	json_get_list(o, key, ret);
 	return 0;
 }

@@ -2,9 +2,9 @@
 #include "reporters/recipients.h"
 #include "kernels/patches.h"
 #include "lib/git.h"
+#include "lib/json.h"
 #include "reporters/mail.h"
 #include "reporters/maintainers.h"
-#include <json-c/json.h>
 #include <strings.h>
 
 #define DEFAULT_MAX 20
@@ -181,13 +181,6 @@ char *recipients_json(const struct recipients *r, const struct report_config *cf
 	return s;
 }
 
-static const char *text_of(json_object *o, const char *key)
-{
-	json_object *v = json_object_object_get(o, key);
-
-	return v ? json_object_get_string(v) : NULL;
-}
-
 int recipients_parse(const char *json, struct recipients *ret)
 {
 	json_object *l = json_tokener_parse(json ? json : "");
@@ -197,16 +190,17 @@ int recipients_parse(const char *json, struct recipients *ret)
 		json_object_put(l);
 		return err_set(-EINVAL, "the stored recipients are no JSON list");
 	}
-	for (size_t i = 0; i < json_object_array_length(l); i++) {
-		json_object *o = json_object_array_get_idx(l, i);
+	for (size_t i = 0; i < json_n(l); i++) {
+		json_object *o = json_at(l, i);
 		const char *reason;
 
 		if (!json_object_is_type(o, json_type_object))
 			continue;
 		if (!r.left_out)
-			r.left_out = xstrdup(text_of(o, "left_out"));
-		reason = text_of(o, "reason");
-		add_person(&r, streq(text_of(o, "header"), "To"), text_of(o, "name"), text_of(o, "address"), reason ? reason : "");
+			r.left_out = xstrdup(json_get_text(o, "left_out"));
+		reason = json_get_text(o, "reason");
+		add_person(&r, streq(json_get_text(o, "header"), "To"), json_get_text(o, "name"),
+			   json_get_text(o, "address"), reason ? reason : "");
 	}
 	json_object_put(l);
 	*ret = r;

@@ -3,14 +3,11 @@
 #include "bot/cli/ask.h"
 #include "bot/engine/points.h"
 #include "lib/fs.h"
-
-#include <json-c/json.h>
+#include "lib/json.h"
 
 enum { HEAD_MAX = 16 };         /* what LKP's table has room for */
 
 typedef struct json_object json;
-static void cleanup_json(json **o) { json_object_put(*o); }
-#define _cleanup_json_ _cleanup_(cleanup_json)
 
 void columns_release(struct columns *c)
 {
@@ -31,24 +28,19 @@ void columns_release(struct columns *c)
 
 static json *part(const struct db_job *j, const char *key)
 {
-	json *o = json_tokener_parse(j->canonical ? j->canonical : "{}"), *v;
+	_cleanup_json_ json *o = json_object_of(j->canonical);
+	json *v = json_get(o, key);
 
-	if (json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v))
-		json_object_get(v);
-	else
-		v = json_object_new_object();
-	json_object_put(o);
-	return v;
+	return v ? json_object_get(v) : json_object_new_object();
 }
 
 /* A parameter as the job file had it, new string or NULL. */
 static char *param(const struct db_job *j, const char *key)
 {
-	_cleanup_json_ json *o = json_tokener_parse(j->params ? j->params : "{}");
-	json *v;
+	_cleanup_json_ json *o = json_object_of(j->params);
+	json *v = json_get(o, key);
 
-	return json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v) && v
-		       ? xstrdup(json_object_get_string(v)) : NULL;
+	return v ? xstrdup(json_object_get_string(v)) : NULL;
 }
 
 /* "rps=on,runtime=5s" */
@@ -191,9 +183,9 @@ static int choose(struct store *s, struct columns *c, const struct place_filter 
 
 static void add_differing(const struct db_job *a, const struct db_job *b, struct strv *out)
 {
-	_cleanup_json_ json *pa = json_tokener_parse(a->params ? a->params : "{}");
+	_cleanup_json_ json *pa = json_object_of(a->params);
 
-	if (!json_object_is_type(pa, json_type_object))
+	if (!pa)
 		return;
 	json_object_object_foreach(pa, key, val) {
 		_cleanup_free_ char *other = param(b, key);

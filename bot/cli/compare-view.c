@@ -3,8 +3,7 @@
 
 #include "kernels/tree.h"
 #include "lib/change.h"
-
-#include <json-c/json.h>
+#include "lib/json.h"
 
 enum { SHOWN_DIGITS = 12 };     /* of an object id in heads of columns */
 
@@ -42,7 +41,7 @@ static void add_axis(struct view *v, const char *key, const char *value)
 int view_place(struct store *s, const struct db_measured *m, struct view *v)
 {
 	struct db_job job = {0};
-	struct json_object *params;
+	_cleanup_json_ struct json_object *params = NULL;
 	int r = store_job_get(s, m->job, &job);
 
 	if (r < 0)
@@ -54,14 +53,13 @@ int view_place(struct store *s, const struct db_measured *m, struct view *v)
 	v->machine = xstrdup(m->tbox_group);
 	add_axis(v, "kconfig", m->kconfig);
 	add_axis(v, "tbox_group", m->tbox_group);
-	params = json_tokener_parse(job.params ? job.params : "{}");
-	if (json_object_is_type(params, json_type_object)) {
+	params = json_object_of(job.params);
+	if (params) {
 		json_object_object_foreach(params, key, val)
 			if (!strv_has(&v->col.differ, key))
 				add_axis(v, key, val ? json_object_get_string(val) : "");
 	}
 	add_axis(v, "testcase", job.program);
-	json_object_put(params);
 	db_job_release(&job);
 	return 0;
 }

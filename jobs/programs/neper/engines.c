@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* engines.c - the tools that can stand in for neper. What each of them prints when it fails is looked for: some exit with 0. */
 #include "jobs/programs/neper/neper.h"
-
-#include <json-c/json.h>
+#include "lib/json.h"
 
 static int nothing(struct parse_ctx *c, const struct neper_section *s)
 {
@@ -110,41 +109,38 @@ int netperf_client(struct parse_ctx *c, const struct neper_section *s, struct ne
 
 /* ---- iperf3 -J: exits with 0 when it failed, with "error" in the JSON ---- */
 
-static bool json_at(json_object *o, const char *a, const char *b, double *ret)
+static bool figure_at(json_object *o, const char *a, const char *b, double *ret)
 {
-	json_object *x, *y;
+	double v = json_get_double(json_get(o, a), b, NAN);
 
-	if (!json_object_object_get_ex(o, a, &x) || !json_object_is_type(x, json_type_object) ||
-	    !json_object_object_get_ex(x, b, &y) ||
-	    (!json_object_is_type(y, json_type_double) && !json_object_is_type(y, json_type_int)))
-		return false;
-	*ret = json_object_get_double(y);
-	return isfinite(*ret) && *ret >= 0;
+	if (v >= 0)
+		*ret = v;
+	return v >= 0;
 }
 
 static int iperf3_end(struct parse_ctx *c, const struct neper_section *s, json_object *end, struct neper_figures *f)
 {
 	double v, t, lost;
 
-	if (!json_at(end, "sum_received", "bits_per_second", &v)) {
+	if (!figure_at(end, "sum_received", "bits_per_second", &v)) {
 		/* before 3.12, UDP has one sum: what was sent, and what of it was lost */
-		if (!json_at(end, "sum", "bits_per_second", &v) || !json_at(end, "sum", "lost_percent", &lost))
+		if (!figure_at(end, "sum", "bits_per_second", &v) || !figure_at(end, "sum", "lost_percent", &lost))
 			return nothing(c, s);
 		v *= 1 - lost / 100;
 	}
-	if (!(v > 0) || (!json_at(end, "sum_received", "seconds", &t) && !json_at(end, "sum", "seconds", &t)))
+	if (!(v > 0) || (!figure_at(end, "sum_received", "seconds", &t) && !figure_at(end, "sum", "seconds", &t)))
 		return nothing(c, s);
 	f->shortest = fmin(f->shortest, t);
 	rate(f, s, v / 1e6);
-	if (json_at(end, "sum_sent", "bits_per_second", &v))
+	if (figure_at(end, "sum_sent", "bits_per_second", &v))
 		figure_add(f, "sent", v / 1e6, "Mbit/s", 0, false);
-	if (json_at(end, "sum_sent", "retransmits", &v))
+	if (figure_at(end, "sum_sent", "retransmits", &v))
 		figure_add(f, "retransmits", v, NULL, -1, false);
-	if (!strcmp(s->test, "udp_stream") && json_at(end, "sum", "lost_percent", &v))
+	if (!strcmp(s->test, "udp_stream") && figure_at(end, "sum", "lost_percent", &v))
 		figure_add(f, "lost", v, "%", -1, true);
-	if (json_at(end, "cpu_utilization_percent", "host_total", &v))
+	if (figure_at(end, "cpu_utilization_percent", "host_total", &v))
 		figure_add(f, "client_cpu", v, "%", -1, true);
-	if (json_at(end, "cpu_utilization_percent", "remote_total", &v))
+	if (figure_at(end, "cpu_utilization_percent", "remote_total", &v))
 		figure_add(f, "server_cpu", v, "%", -1, true);
 	return 0;
 }
