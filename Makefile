@@ -112,7 +112,8 @@ deps-check: deps
 SEED ?= 1
 demo: deps
 	@$(MAKE) --no-print-directory all
-	@$(BUILD)/kperfbot demo --seed $(SEED) $(if $(JOB),--job $(JOB)) $(if $(FRESH),--fresh) $(if $(LOCAL),--local) $(if $(JSON),--json)
+	@KPERFBOT=$(BUILD)/kperfbot tools/demo --seed $(SEED) $(if $(JOB),--job $(JOB)) $(if $(FRESH),--fresh) \
+		$(if $(LOCAL),--local) $(if $(JSON),--json) $(if $(V),--verbose)
 .PHONY: demo
 
 TESTS := $(sort $(wildcard tests/t/*.t))
@@ -152,6 +153,7 @@ install: all install-files
 install-files:
 	install -D -m 755 $(BUILD)/kperfbot $(DESTDIR)$(PREFIX)/bin/kperfbot
 	install -D -m 755 tools/service $(DESTDIR)$(PREFIX)/lib/kperfbot/service
+	install -D -m 755 tools/demo $(SHARE)/tools/demo
 	install -D -m 755 $(BUILD)/agent $(SHARE)/agent
 	mkdir -p $(DESTDIR)$(PREFIX)/share/man/man1 $(SHARE)/kernels $(SHARE)/tests
 	$(BUILD)/kperfbot man >$(DESTDIR)$(PREFIX)/share/man/man1/kperfbot.1

@@ -36,7 +36,7 @@ int ctx_store(struct ctx *c, bool read_only)
 		return err_set(-EACCES, "the state folder '%s' is another user's: run this as that user",
 			       c->config.state_dir);
 	if (read_only && !fs_exists(path))
-		return err_set(-ENOENT, "there is no database '%s' yet; 'kperfbot daemon' or 'kperfbot demo' makes one", path);
+		return err_set(-ENOENT, "there is no database '%s' yet; 'kperfbot daemon' makes one", path);
 	if (!read_only) {
 		r = ctx_private_folders(&c->config);
 		if (r < 0)

@@ -18,7 +18,7 @@ static void usage(FILE *out)
 		if ((*v)->summary[0] != '(') /* internal ones */
 			fprintf(out, "  %-10s %s\n", (*v)->name, (*v)->summary);
 	fputs("\n'kperfbot VERB --help' tells more. Exit codes: 0 done, 1 no or failed, 2 wrong use, 3 not found,\n"
-	      "130 stopped before the end (demo, run, bisect).\n", out);
+	      "130 stopped before the end (run, bisect).\n", out);
 }
 
 /* Errors before and within the options are JSON, too, wherever --json stands. */

@@ -288,6 +288,21 @@ static int parse_when(const char *option, const char *text, usec_t *ret)
 	return err_set(-EINVAL, "--%s '%s' is not a time; write 2024-05-01, 2024-05-01T12:00 (UTC), or an age like 2d or 6h", option, text);
 }
 
+int store_event_before(struct store *s, const char *since, int64_t *ret_id, usec_t *ret_when)
+{
+	usec_t when = 0;
+	int64_t id = 0;
+	int r = parse_when("since", since, &when);
+
+	if (r >= 0)
+		r = db_scalar(s, &id, "SELECT coalesce(max(id), 0) FROM event WHERE time < ?", INT(when));
+	if (r < 0)
+		return r;
+	*ret_id = id;
+	*ret_when = when;
+	return 0;
+}
+
 /* ---- putting it together ---- */
 
 static const struct query_topic *find_question(const char *what)

@@ -322,6 +322,8 @@ void store_event(struct store *s, int64_t case_id, int64_t comparison, int64_t t
 /* The newest event's id (0 for none), and the events after an id: columns id, text. */
 int64_t store_last_event(struct store *s);
 int store_events_after(struct store *s, int64_t id, struct table *ret);
+/* A time as "query --since" takes it, and the last event before it (0 for none). -EINVAL. */
+int store_event_before(struct store *s, const char *since, int64_t *ret_id, usec_t *ret_when);
 
 /* ---- queries for people ---- */
 struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * ask.h - what "run", "bisect" and "demo" share: find the tree and commits that a person means, and see work through,
+ * ask.h - what "run" and "bisect" share: find the tree and commits that a person means, and see work through,
  * with the running daemon or, where there is none, by being it.
  */
 #ifndef KPB_BOT_CLI_ASK_H

@@ -271,19 +271,6 @@ static int take_over(struct ctx *c, int64_t id, const struct bisect_options *o, 
 	return MIN(r, 0);
 }
 
-/* How many commits may be the one; a guess where git does not tell in time: it is for the forecast. */
-static double count_commits(const char *git_dir, const char *good, const char *bad)
-{
-	_cleanup_(proc_result_release) struct proc_result p = {0};
-	_cleanup_free_ char *range = xasprintf("%s..%s", good, bad);
-	int r = git_exec(
-		&(struct git_spec){.git_dir = git_dir, .args = ARGV("rev-list", "--count", range), .timeout_s = 20},
-		&p);
-	double n = r < 0 || git_status(&p) < 0 ? 0 : strtod(buf_str(&p.out), NULL);
-
-	return n > 0 ? n : 1000;
-}
-
 static int ask_question(struct ctx *c, const struct bisect_options *o, struct asking *asking, struct progress *progress,
 			int64_t *ret_id)
 {
@@ -316,8 +303,7 @@ static int ask_question(struct ctx *c, const struct bisect_options *o, struct as
 		r = take_over(c, *ret_id, o, since, asking);
 	if (r >= 0) {
 		progress_begin(progress, c, ret_id, 1, o->quiet);
-		progress->search = true;
-		progress->commits = count_commits(a.git_dir, good, bad);
+		progress_search(progress, c, false);
 	}
 	return r;
 }

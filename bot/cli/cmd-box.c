@@ -4,17 +4,11 @@
 
 extern const struct verb verb_box;
 
-static int run(int argc, char **argv, struct ctx *c)
+static int check(const struct ctx *c)
 {
-	const struct opt opts[] = {OPT_END};
 	_cleanup_free_ char *who = NULL;
-	int r = verb_options(&verb_box, &argc, &argv, opts, c);
+	int r = box_check();
 
-	if (r >= 0)
-		return r;
-	if (argc != 1 || !streq(argv[0], "check"))
-		return verb_usage(c, "box: write 'box check'");
-	r = box_check();
 	if (r >= 0)
 		r = box_whose(&who);
 	if (r < 0) {
@@ -29,13 +23,42 @@ static int run(int argc, char **argv, struct ctx *c)
 	return EXIT_DONE;
 }
 
+static int remove_folders(const struct ctx *c, char **folder, int n)
+{
+	for (int i = 0; i < n; i++) {
+		int r = box_folder_remove(folder[i]);
+
+		if (r < 0)
+			return verb_fail(c, r);
+	}
+	if (c->json)
+		printf("{\"removed\": %d}\n", n);
+	return EXIT_DONE;
+}
+
+static int run(int argc, char **argv, struct ctx *c)
+{
+	const struct opt opts[] = {OPT_END};
+	int r = verb_options(&verb_box, &argc, &argv, opts, c);
+
+	if (r >= 0)
+		return r;
+	if (argc == 1 && streq(argv[0], "check"))
+		return check(c);
+	if (argc >= 2 && streq(argv[0], "remove"))
+		return remove_folders(c, argv + 1, argc - 1);
+	return verb_usage(c, "box: write 'box check' or 'box remove FOLDER...'");
+}
+
 const struct verb verb_box = {
 	.name = "box",
-	.usage = "check",
+	.usage = "check\nremove FOLDER...",
 	.summary = "can the code of trees be isolated on this machine?",
 	.text = "Builds, and programs that are measured by the driver local, run in a box: under a uid that owns\n"
 		"nothing, without network, with limits on memory, processes, disk and time. 'check' makes one and\n"
 		"tries it. Exit status 1 where that does not work: the message says why, and the robot builds nothing\n"
-		"unless 'sandbox: none' in the configuration says that every tree is trusted.",
+		"unless 'sandbox: none' in the configuration says that every tree is trusted.\n"
+		"Some of what lies in the state folder and the cache belongs to that uid, so that rm(1) may not be able to\n"
+		"remove it: 'remove' removes a folder with all that is in it, whoever of the two it belongs to.",
 	.run = run,
 };

@@ -81,6 +81,7 @@ static void show_json(const struct config *c)
 	json_object_object_add(o, "folder", json_text(c->dir));
 	json_object_object_add(o, "state", json_text(c->state_dir));
 	json_object_object_add(o, "cache", json_text(c->cache_dir));
+	json_object_object_add(o, "build_jobs", json_object_new_int64(c->build_jobs));
 	json_object_object_add(o, "mbox", json_text(c->mbox));
 	json_object_object_add(o, "alpha", json_object_new_double(c->alpha));
 	json_object_object_add(o, "confidence", json_object_new_double(c->confidence));
@@ -176,7 +177,7 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 		if ((*v)->summary[0] != '(')
 			man_verb(*v);
 	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
-	     "stopped before the end (demo, run, bisect).\n"
+	     "stopped before the end (run, bisect).\n"
 	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "
 	     "mirrors, results) and the cache (finished builds, their objects, root images).\n"
 	     ".SH FILES\n/etc/kperfbot, /var/lib/kperfbot/kperfbot.db");

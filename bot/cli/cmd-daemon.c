@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/cli/verb.h"
+#include "bot/cli/daemon-progress.h"
 #include "bot/daemon.h"
 #include "bot/work.h"
 #include "lib/log.h"
@@ -12,9 +12,15 @@ extern const struct verb verb_daemon, verb_work;
 
 static int run_daemon(int argc, char **argv, struct ctx *c)
 {
-	bool idle = false;
+	struct daemon_progress shown = {0};
+	bool idle = false, progress = false;
+	const char *since = NULL;
 	const struct opt opts[] = {
 		OPT_FLAG(0, "until-idle", &idle, "end when nothing is left to do"),
+		OPT_FLAG('p', "progress", &progress,
+			 "show on stdout what happens, and how long the oldest open question still takes, should its ends differ"),
+		OPT_TEXT(0, "since", "TIME", &since,
+			 "progress: from then on, and count time from then: 2024-05-01T12:00 (UTC), or an age like 10m"),
 		OPT_END,
 	};
 	struct daemon_options o = {0};
@@ -24,22 +30,37 @@ static int run_daemon(int argc, char **argv, struct ctx *c)
 		return r;
 	if (argc)
 		return verb_usage(c, "'%s': daemon takes no operands", argv[0]);
+	if (since && !progress)
+		return verb_usage(c, "--since belongs to --progress");
 	o.once_idle = idle;
 	if (ctx_private_folders(&c->config) > 0)
 		log_warn("'%s' stays readable for others since it holds other things, too: give the state a folder of "
 			 "its own", c->config.state_dir);
+	if (progress) {
+		o.tick = daemon_progress_tick;
+		o.arg = &shown;
+		o.by_hand = true;
+		r = ctx_store(c, false);
+		if (r >= 0)
+			r = daemon_progress_begin(&shown, c, since);
+		if (r < 0)
+			return verb_fail(c, r);
+	}
 	r = daemon_run(c, &o);
+	if (progress)
+		daemon_progress_end(&shown, c);
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 
 const struct verb verb_daemon = {
 	.name = "daemon",
-	.usage = "[--until-idle]",
+	.usage = "[--until-idle] [--progress [--since TIME]]",
 	.summary = "watch the trees, build, boot, measure, judge, bisect, report",
 	.text = "Runs in the foreground and logs to stderr; etc/kperfbot.service runs it under systemd. SIGTERM and Ctrl-C stop\n"
 		"it cleanly. SIGHUP reads the configuration again; until then the one read at the start holds, whatever happens to\n"
 		"the files. All state is in the database: after kill -9 or a power cut the next start goes on where it was. 'kperfbot\n"
 		"queue list' shows what it does.\n"
+		"--progress is for a person at a terminal: a closed terminal stops it, too, and SIGHUP reads nothing again.\n"
 		"At most 16 trees are fetched at once, and one from each server. A tree's mirror gets at most a\n"
 		"quarter of the disk that the state folder is on. A tree has at most 100 open comparisons of new\n"
 		"heads; more branches wait for their turn.",

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/cli/progress.h"
+#include "lib/git.h"
 #include "lib/log.h"
 
 #include <json-c/json.h>
@@ -19,6 +20,35 @@ void progress_begin(struct progress *p, const struct ctx *c _unused_, const int6
 	for (size_t i = 0; i < n; i++)
 		p->comparison[i] = comparison[i];
 	log_status_line(p->terminal);
+}
+
+/* How many commits may be the one; a guess where git does not tell in time: it is for the forecast. */
+static double count_commits(const char *git_dir, const char *good, const char *bad)
+{
+	_cleanup_(proc_result_release) struct proc_result p = {0};
+	_cleanup_free_ char *range = xasprintf("%s..%s", good, bad);
+	int r = git_exec(
+		&(struct git_spec){.git_dir = git_dir, .args = ARGV("rev-list", "--count", range), .timeout_s = 20},
+		&p);
+	double n = r < 0 || git_status(&p) < 0 ? 0 : strtod(buf_str(&p.out), NULL);
+
+	return n > 0 ? n : 1000;
+}
+
+void progress_search(struct progress *p, const struct ctx *c, bool sure)
+{
+	struct db_comparison q = {0};
+	struct db_tree tree = {0};
+
+	p->search = true;
+	p->sure = sure;
+	if (store_comparison_by_id(c->store, p->comparison[0], &q) >= 0 && store_tree_by_id(c->store, q.tree, &tree) >= 0) {
+		_cleanup_free_ char *git_dir = engine_git_dir(&c->config, tree.name);
+
+		p->commits = count_commits(git_dir, q.base, q.head);
+	}
+	db_comparison_release(&q);
+	db_tree_release(&tree);
 }
 
 void progress_release(struct progress *p)
@@ -283,7 +313,7 @@ int progress_look(struct progress *p, struct ctx *c, struct progress_view *ret)
 	count(p, &n);
 	find_phase(p, c, &k.cmp, &w);
 	forecast_costs(k.kernel, k.build.clean, k.build.incremental, k.boot, &costs);
-	*ret = (struct progress_view){.raised = what_happened(p, &w, &costs, changes)};
+	*ret = (struct progress_view){.raised = what_happened(p, &w, &costs, changes), .program = !k.kernel};
 	w.exact = k.exact;
 	w.nothing_built = k.nothing_built;
 	w.phase_builds = p->phase_builds;

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * progress.h - what "run", "bisect" and "demo" show while they wait: what is being done to which commit, for how long, how long
+ * progress.h - what "run", "bisect" and "daemon --progress" show: what is being done to which commit, for how long, how long
  * that takes as a rule, and how long all of it still takes. To stderr: on a terminal one line that changes, else a line when
  * the work changes and one a minute.
  */
@@ -17,7 +17,7 @@ struct progress {
 	usec_t start, last_line;
 	/* what is waited for */
 	int64_t *comparison; size_t n;
-	bool search;            /* a question: with a search and a proof behind it; else only boots */
+	bool search;            /* progress_search(); else only boots */
 	bool sure; double commits;      /* forecast.h */
 	/* what was seen so far */
 	struct seen_task *task; size_t n_tasks, cap_tasks;
@@ -29,6 +29,9 @@ struct progress {
 
 /* quiet: nothing is shown. The first of the comparisons says what builds and boots cost. */
 void progress_begin(struct progress *p, const struct ctx *c, const int64_t *comparison, size_t n, bool quiet);
+/* The (only) comparison is a question, with a search among its commits and a proof behind it. sure: the forecast takes for
+ * granted that the two differ. */
+void progress_search(struct progress *p, const struct ctx *c, bool sure);
 void progress_release(struct progress *p);
 /* The picture at this moment. Strings belong to the view. */
 struct progress_view {
@@ -39,6 +42,7 @@ struct progress_view {
 	size_t done;            /* steps */
 	struct span steps;      /* still to come */
 	bool changed;           /* another state than at the last call */
+	bool program;           /* no kernel: steps are over in seconds */
 };
 void progress_view_release(struct progress_view *v);
 int progress_look(struct progress *p, struct ctx *c, struct progress_view *ret);

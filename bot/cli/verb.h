@@ -3,7 +3,7 @@
  * verb.h - the command line: one file per verb (cmd-*.c), one row in verbs.c.
  *
  * Exit codes: 0 done; 1 the answer is "no" or the work failed; 2 wrong use or configuration; 3 nothing such found; 130
- * stopped by Ctrl-C before the end (demo, run, bisect).
+ * stopped by Ctrl-C before the end (run, bisect).
  */
 #ifndef KPB_BOT_CLI_VERB_H
 #define KPB_BOT_CLI_VERB_H

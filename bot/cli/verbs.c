@@ -2,7 +2,7 @@
 #include "bot/cli/verb.h"
 
 #define VERBS(X)                                                                                                       \
-	X(demo) X(daemon) X(tree) X(machine) X(job) X(queue) X(build) X(run) X(compare) X(detect) X(bisect) X(case)    \
+	X(daemon) X(tree) X(machine) X(job) X(queue) X(build) X(run) X(compare) X(detect) X(bisect) X(case)            \
 	X(report) X(query) X(sql) X(config) X(box) X(man) X(work)
 
 #define DECLARE(name) extern const struct verb verb_##name;

@@ -23,7 +23,7 @@ cat >"$dir/attack" <<-END
 mkdir /tmp/.cache /tmp/.local
 ln -s '$dir/dear' /tmp/.cache/kperfbot
 ln -s '$dir/dear' /tmp/.local/state
-KPERFBOT_STATE= '$kperfbot' --config '$dir/empty' demo --local --seed 1
+KPERFBOT_STATE= KPERFBOT_CONFIG='$dir/empty' KPERFBOT='$kperfbot' '$root/tools/demo' --local --seed 1
 END
 own_tmp=(bwrap --dev-bind / / --tmpfs /tmp --bind "$dir" "$dir" --bind "$root" "$root")
 if "${own_tmp[@]}" true 2>/dev/null; then

@@ -1,9 +1,9 @@
 #!/bin/bash
-# Which slowdown 'kperfbot demo --job' plants, and what it refuses before any work is done.
+# Which slowdown 'demo --job' plants, and what it refuses before any work is done.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 export KPERFBOT_CACHE=$dir/cache KPERFBOT_STATE=$dir/state
-demo() { "$kperfbot" demo "$@" >"$dir/out" 2>&1; }
+demo() { KPERFBOT=$kperfbot tools/demo "$@" >"$dir/out" 2>&1; }
 
 demo --job nosuch; is $? 3 "a job that is not there"
 has "$dir/out" "nosuch"

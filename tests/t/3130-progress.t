@@ -79,12 +79,4 @@ run build v6 --json; is $? 0 "build"
 line "says what, and what is usual" "^building $(short v6) of small \(program\), usually 0:0[0-9]$"
 is "$(field "$dir/stdout" 'o["state"]')" ok "stdout can be parsed"
 run build v6 --quiet; is "$(cat "$dir/out")" "" "build --quiet says nothing"
-
-# the demo has a queue of its own
-"$kperfbot" demo --local --seed 9 >"$dir/out" 2>&1 </dev/null &
-pid=$!
-wait_for 60 grep -q 'new commits arrive' "$dir/out"
-sleep 1
-kill -INT $pid; wait $pid; is $? 130 "demo, stopped"
-has "$dir/out" "in the demo's own queue; the same command, and no other, goes on from here"
 done_testing

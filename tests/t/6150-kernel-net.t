@@ -15,7 +15,7 @@ export KPERFBOT_CACHE=$keep/cache
 mkdir -p "$KPERFBOT_CACHE"
 [ -d "$keep/demo-base.git" ] && [ ! -e "$KPERFBOT_CACHE/demo-base.git" ] && ln -s ../demo-base.git "$KPERFBOT_CACHE/demo-base.git"
 
-"$kperfbot" demo --job xdp-bench-redirect-cpu --seed 2 --json >"$dir/demo.out" 2>"$dir/log"; ok $? "the demo finds the planted commit"
+demo --job xdp-bench-redirect-cpu --seed 2 --json >"$dir/demo.out" 2>"$dir/log"; ok $? "the demo finds the planted commit"
 tail -n 1 "$dir/demo.out" >"$dir/demo.json"
 culprit=$(field "$dir/demo.json" 'o["true_culprit"]')
 is "$(field "$dir/demo.json" 'o["found"]')" "$culprit" "it says so"

@@ -12,7 +12,7 @@ export KPERFBOT_CACHE=$keep/cache
 mkdir -p "$KPERFBOT_CACHE"
 [ -d "$keep/demo-base.git" ] && [ ! -e "$KPERFBOT_CACHE/demo-base.git" ] && ln -s ../demo-base.git "$KPERFBOT_CACHE/demo-base.git"
 
-"$kperfbot" demo --seed 1 --json >"$dir/demo.out" 2>"$dir/log"; ok $? "the demo finds the planted commit"
+demo --seed 1 --json >"$dir/demo.out" 2>"$dir/log"; ok $? "the demo finds the planted commit"
 tail -n 1 "$dir/demo.out" >"$dir/demo.json"
 is "$(field "$dir/demo.json" 'o["found"]')" "$(field "$dir/demo.json" 'o["true_culprit"]')" "it says so"
 is "$(field "$dir/demo.json" 'o["posterior"] >= 0.99')" True "with the asked posterior"

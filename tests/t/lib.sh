@@ -45,6 +45,7 @@ need_box() {
 }
 # sandbox_line: for a configuration, so that programs are built where there are no boxes, too
 sandbox_line() { need_box || echo "sandbox: none"; }
+demo() { KPERFBOT=$kperfbot "$root/tools/demo" "$@"; }
 kp() { "$kperfbot" --config "$dir/etc" "$@"; }
 field() { # JSON_FILE EXPRESSION over o
 	/usr/bin/python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
