@@ -3,51 +3,6 @@
 #include "db/store-internal.h"
 #include "lib/buf.h"
 
-static int badness(const char *verdict) { return streq(verdict, "fail") ? 2 : streq(verdict, "unknown") ? 1 : 0; }
-
-void check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...)
-{
-	_cleanup_free_ char *text = NULL;
-	struct check *k = NULL;
-	va_list ap;
-
-	va_start(ap, fmt);
-	if (vasprintf(&text, fmt, ap) < 0)
-		text = NULL;
-	va_end(ap);
-	for (size_t i = 0; i < c->n && !k; i++)
-		if (streq(c->v[i].name, name))
-			k = &c->v[i];
-	if (k && badness(verdict) <= badness(k->verdict))
-		return;
-	if (!k) {
-		GROW(c->v, c->n, c->cap);
-		k = &c->v[c->n++];
-		*k = (struct check){.name = xstrdup(name)};
-	}
-	free(k->evidence);
-	k->verdict = verdict;
-	k->evidence = term_safe(text ?: "");
-}
-
-const struct check *check_set_get(const struct check_set *c, const char *name)
-{
-	for (size_t i = 0; i < c->n; i++)
-		if (streq(c->v[i].name, name))
-			return &c->v[i];
-	return NULL;
-}
-
-void check_set_release(struct check_set *c)
-{
-	for (size_t i = 0; i < c->n; i++) {
-		free(c->v[i].name);
-		free(c->v[i].evidence);
-	}
-	free(c->v);
-	*c = (struct check_set){0};
-}
-
 int store_checks_put(struct store *s, int64_t run, const struct check_set *checks)
 {
 	int r = store_begin(s);

@@ -15,47 +15,6 @@ ENTITY(RUN, "run", "run", db_run);
 
 void db_run_release(struct db_run *r) { row_release(&RUN, r); }
 
-/* ---- metric sets ---- */
-
-static struct metric_value *find_value(const struct metric_set *m, const char *name)
-{
-	for (size_t i = 0; i < m->n; i++)
-		if (!strcmp(m->v[i].name, name))
-			return &m->v[i];
-	return NULL;
-}
-
-int metric_set_add(struct metric_set *m, const char *name, double value, const char *unit, int direction, bool kpi)
-{
-	struct metric_value *v;
-
-	if (!*name)
-		return err_set(-EINVAL, "a metric has no name");
-	if (!isfinite(value))
-		return err_set(-EINVAL, "metric '%s' has the value %g, which is not a number to store", name, value);
-	v = find_value(m, name);
-	if (!v) {
-		GROW(m->v, m->n, m->cap);
-		v = &m->v[m->n++];
-		v->name = xstrdup(name);
-	}
-	v->value = value;
-	v->unit = unit ?: "";
-	v->direction = direction;
-	v->kpi = kpi;
-	return 0;
-}
-
-const struct metric_value *metric_set_get(const struct metric_set *m, const char *name) { return find_value(m, name); }
-
-void metric_set_release(struct metric_set *m)
-{
-	for (size_t i = 0; i < m->n; i++)
-		free(m->v[i].name);
-	free(m->v);
-	*m = (struct metric_set){0};
-}
-
 /* ---- writing ---- */
 
 /* All values of a metric are in one unit, the first that was stored: a program that printed us may print ms today. */

@@ -16,6 +16,7 @@
 #ifndef KPB_DB_STORE_H
 #define KPB_DB_STORE_H
 #include "lib/base.h"
+#include "lib/metrics.h"
 #include "lib/states.h"
 #include "lib/table.h"
 #include "lib/words.h"
@@ -102,13 +103,6 @@ int store_machines(struct store *s, struct db_machine **ret, size_t *ret_n);
 int store_machine_state(struct store *s, int64_t id, const char *state, int64_t failures, const char *note);
 
 /* ---- runs and values ---- */
-struct metric_value { char *name; double value; const char *unit; int direction; bool kpi; };
-struct metric_set { struct metric_value *v; size_t n, cap; };
-/* Adds (or replaces) a value; name is copied, unit must be a constant. Non-finite values are refused (-EINVAL). */
-int metric_set_add(struct metric_set *m, const char *name, double value, const char *unit, int direction, bool kpi);
-const struct metric_value *metric_set_get(const struct metric_set *m, const char *name);
-void metric_set_release(struct metric_set *m);
-
 struct db_run {
 	int64_t id, build, machine, replicate, task; char *job, *boot, *cause, *result_dir, *root_image;
 	enum run_verdict verdict; usec_t started; double seconds, boot_seconds; bool exposed;
@@ -127,14 +121,7 @@ int store_last_run(struct store *s, int64_t *ret);
 /* Mean seconds of the newest 200 runs, boot and all; NAN without any. */
 double store_run_cost(struct store *s, const char *job, const char *tbox_group);
 
-/* Was the test valid? Verdicts are "pass", "fail" and "unknown". jobs/check.h has the checks themselves. */
-struct check { char *name; const char *verdict; char *evidence; };
-struct check_set { struct check *v; size_t n, cap; };
-/* Adds a check, or worsens the one of that name: a fail stays, an unknown gives way to a fail only. verdict must be one
- * of the three constants; evidence is made safe for terminals. */
-void check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...) _printf_(4, 5);
-const struct check *check_set_get(const struct check_set *c, const char *name);
-void check_set_release(struct check_set *c);
+/* ---- checks of a run ---- */
 int store_checks_put(struct store *s, int64_t run, const struct check_set *checks);
 /* A name of the checks of all runs of a build's job that have any: how often each verdict, and the newest evidence of the
  * worst one. */

@@ -2,7 +2,7 @@
 /* check.c - the checks that programs and monitors have in common. Limits are the ones that experience with these tests
  * gives: a link is full from 98 % on, a generator within 5 % of the receiver is the bottleneck itself. */
 #include "jobs/check.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 #define MAX_DRIFT 0.05
 #define MAX_T 4.0

@@ -208,25 +208,6 @@ int job_from_canonical(const char *name, const char *canonical_json, struct job 
 	return 0;
 }
 
-int job_to_db(const struct job *j, struct db_job *ret)
-{
-	struct json_object *params = json_object_new_object();
-	_cleanup_buf_ struct buf script = {0};
-	int r = job_render(j, &script);
-
-	if (r == 0) {
-		for (size_t i = 0; i < j->n_params; i++)
-			json_object_object_add(params, j->param[i].key, json_text(j->param[i].value));
-		*ret = (struct db_job){
-			.id = xstrdup(j->id), .name = xstrdup(j->name), .program = xstrdup(j->program),
-			.canonical = xstrdup(j->canonical), .script = buf_take(&script),
-			.params = json_line(params),
-		};
-	}
-	json_object_put(params);
-	return r;
-}
-
 /* ---- KPIs and needs ---- */
 
 const char *const *job_kpis(const struct job *j)

@@ -14,8 +14,9 @@
  */
 #ifndef KPB_JOBS_JOB_H
 #define KPB_JOBS_JOB_H
-#include "db/store.h"
 #include "lib/buf.h"
+#include "lib/metrics.h"
+#include "lib/states.h"
 
 struct job_param { char *key, *value; };
 struct job {
@@ -53,8 +54,6 @@ int job_render(const struct job *j, struct buf *ret);
 /* The same with reach.sh in it, for a run that is not measured: it watches which of these functions of the kernel run, and
  * leaves the list in $RESULT_DIR/reach (kernels/traced.h reads it). Names must be plain, traced_name_ok(). */
 int job_render_watching(const struct job *j, const struct strv *functions, struct buf *ret);
-/* All fields of db_job for store_job_put(). */
-int job_to_db(const struct job *j, struct db_job *ret);
 /* The job's KPI metric names, main one first. NULL-terminated, static. */
 const char *const *job_kpis(const struct job *j);
 /* Smallest relative change of a KPI that may open a case (program.yaml, overridable in the configuration). */

@@ -2,8 +2,8 @@
 /* parse.c - from the files a run left behind to its verdict and values. */
 #include "jobs/check.h"
 #include "jobs/program.h"
-#include "jobs/text.h"
 #include "lib/fs.h"
+#include "lib/text.h"
 
 #define MAX_FILE (64u << 20)
 

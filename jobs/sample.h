@@ -9,7 +9,7 @@
 #ifndef KPB_JOBS_SAMPLE_H
 #define KPB_JOBS_SAMPLE_H
 #include "jobs/job.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 struct proc_sample { const char *s; size_t len; double uptime; };
 struct proc_samples { const char *text; size_t len, pos; };

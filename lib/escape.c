@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lib/escape.h"
+#include "lib/buf.h"
 
 #include <ctype.h>
 #include <json-c/json.h>

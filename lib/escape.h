@@ -18,7 +18,9 @@
  */
 #ifndef KPB_LIB_ESCAPE_H
 #define KPB_LIB_ESCAPE_H
-#include "lib/buf.h"
+#include "lib/base.h"
+
+struct buf;     /* lib/buf.h, which includes this header */
 
 /* What a code point may do to who reads it. Hidden: bidirectional controls, Unicode's Default_Ignorable_Code_Point
  * (zero-width characters, tags, variation selectors, fillers), interlinear annotations, line and paragraph separators,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/cli/ask.h"
 #include "bot/daemon.h"
+#include "bot/engine/points.h"
 #include "bot/work.h"
 #include "jobs/job.h"
 #include "kernels/build.h"

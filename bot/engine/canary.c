@@ -2,8 +2,9 @@
 /* The canary: a build that never changes, measured between the others, tells whether the machine did. */
 #include "bot/engine/engine.h"
 #include "bisect/compare-class.h"
-#include "kernels/build.h"
+#include "bot/engine/points.h"
 #include "jobs/job.h"
+#include "kernels/build.h"
 
 #define CANARY_ALPHA 0.01       /* the machine is accused more lightly than a commit: boots are all that it costs */
 #define CANARY_SHARE 0.25       /* of the KPI's change that the canary must show at least */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Change points of what is stored: more boots for the provisional ones, a comparison for those that nobody has asked about. */
 #include "bot/engine/detect.h"
+#include "bot/engine/points.h"
 #include "jobs/job.h"
 #include "lib/change.h"
 

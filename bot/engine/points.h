@@ -16,6 +16,9 @@ struct point {
 struct points { struct point *v; size_t n; };
 void points_release(struct points *p);
 
+/* A job as store_job_put() takes it. */
+int job_to_db(const struct job *j, struct db_job *ret);
+
 /* The jobs of a file with the series of their axis "patches". asked: series (files, folders or "none") that replace the
  * axis; dflt: those that stand in where the job has none. Both may be empty. */
 int points_jobs(const char *name, const char *dir, const char *const *overrides, const struct strv *asked, const struct strv *dflt,

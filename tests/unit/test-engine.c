@@ -4,6 +4,7 @@
  * xdp-bench's recorded output, through its parser, its checks and the database.
  */
 #include "bot/engine/engine.h"
+#include "bot/engine/points.h"
 #include "bot/engine/reach.h"
 #include "db/setup.h"
 #include "jobs/check.h"

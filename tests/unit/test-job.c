@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Job files: what loads and to what it expands, identities, refusals with their place, the rendered script. */
+#include "bot/engine/points.h"
 #include "jobs/expand.h"
 #include "tests/tap.h"
 

@@ -3,7 +3,7 @@
  * A case in a database in memory, a git tree, and the mail that comes of them: byte for byte as in
  * tests/fixtures/report/ (KPB_WRITE_FIXTURES=1 writes them anew), and in the order of blocks of a real LKP mail.
  */
-#include "jobs/job.h"
+#include "bot/engine/points.h"
 #include "db/setup.h"
 #include "lib/fs.h"
 #include "lib/proc.h"

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The script of a case in a user-space tree is run for real: it clones, builds both commits, runs the job and compares. */
-#include "jobs/job.h"
+#include "bot/engine/points.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "reporters/facts.h"

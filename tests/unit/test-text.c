@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Figures as programs print them: behind colours and progress, with groups and units; and what is none. */
-#include "jobs/text.h"
+#include "lib/text.h"
 #include "lib/unit.h"
 #include "tests/tap.h"
 

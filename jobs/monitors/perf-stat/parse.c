@@ -18,7 +18,7 @@
  */
 #include "jobs/check.h"
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 #define MAX_EVENTS 64
 #define MAX_INTERVALS 200000

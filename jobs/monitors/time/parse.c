@@ -4,7 +4,7 @@
  * (shared text size, swaps, socket messages, signals) is left out rather than reported as zero.
  */
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 static const struct { const char *label, *name, *unit; } figures[] = {
 	{"User time (seconds): ", "user_time", "s"},

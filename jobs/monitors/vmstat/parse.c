@@ -4,7 +4,7 @@
  * test: it is dropped. The values are means over the others.
  */
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 static const struct { const char *column, *name, *unit; } columns[] = {
 	{"r", "procs.r", NULL}, {"b", "procs.b", NULL}, {"swpd", "memory.swpd", "kB"}, {"free", "memory.free", "kB"},

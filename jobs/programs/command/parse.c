@@ -8,7 +8,7 @@
  */
 #include "jobs/check.h"
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 #include "lib/unit.h"
 
 #define MAX_FIGURES 500

@@ -6,7 +6,7 @@
 #ifndef KPB_JOBS_PROGRAMS_NEPER_H
 #define KPB_JOBS_PROGRAMS_NEPER_H
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 /* One section of the file: "### kperfbot ENGINE TEST SIDE", its output, "### stderr", its messages, "### rc=N". */
 struct neper_part { const char *s; size_t len; };

@@ -22,7 +22,7 @@
  */
 #include "jobs/check.h"
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 #define MIN_COLUMNS 6
 #define MAX_COLUMNS 12

@@ -15,7 +15,7 @@
  * With RPS on and another CPU in its mask, packets must have been steered, or nothing was measured that the job is for.
  */
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 #define MAX_CPUS 1024
 #define TICK_US 10000.0         /* /proc/stat counts in 1/100 s on every architecture (USER_HZ) */

@@ -7,7 +7,7 @@
 #define KPB_XDP_BENCH_XDP_H
 #include "jobs/check.h"
 #include "jobs/program.h"
-#include "jobs/text.h"
+#include "lib/text.h"
 
 #define XDP_PREFIX "xdp-bench."
 

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * text.h - small tools for parsers: lines, words, numbers. The text may hold anything, NUL bytes too; a line ends at a
- * newline or the end. Nothing is copied but the line into a buffer of the walker.
+ * text.h - what programs print, as lines, words and numbers. The text may hold anything, NUL bytes too; a line ends at
+ *a newline or the end. Nothing is copied but the line into a buffer of the walker.
  *
  *	struct lines it = {.text = text, .len = len};
  *	while (next_line(&it)) { n = split(it.line, words, ARRAY_SIZE(words)); ... }
  */
-#ifndef KPB_JOBS_TEXT_H
-#define KPB_JOBS_TEXT_H
+#ifndef KPB_LIB_TEXT_H
+#define KPB_LIB_TEXT_H
 #include "lib/base.h"
 
 #define LINE_MAX_BYTES 1024     /* longer lines are cut */

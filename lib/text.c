@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "jobs/text.h"
+#include "lib/text.h"
 #include "lib/unit.h"
 
 #include <ctype.h>
