@@ -322,6 +322,179 @@ static void test_hosts(void)
 	}
 }
 
+/* ---- read back by the programs that such texts end in ---- */
+
+static const char *const hostile[] = {
+	"", "plain", "a,b;c\td", "\"", "\"\"", "a\"b\",\"c\"", "two\nlines", "cr\r\nlf\r", "\n", "'", "'=1", "=1+1", "-x", "@SUM(A1)",
+	"</p><script>alert(1)</script>", "\" onmouseover=\"x", "' onmouseover='x", "&lt;&#60;&#x3c;&amp;", "<!--", "-->", "]]>",
+	"<?x?>", "&", "&am", "\\", "\\\"", "\\u0041", "{\"a\": 1}", "\"}, {\"x\": \"", "null", "Jos\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+	NASTY, BAD, "\xc3", "\x01\x02\x7f", "\x1b[2J\x1b]0;x\x07", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", RLO "=1", ZWSP,
+};
+
+static const char *const reader_py =
+	"import csv, html.parser, io, json, re, sys, unicodedata\n"
+	"def text(b):\n"
+	"    return re.sub('\\ufffd+', '\\ufffd', b.decode('utf-8', 'replace'))\n"
+	"class Page(html.parser.HTMLParser):\n"
+	"    def __init__(self):\n"
+	"        super().__init__()\n"
+	"        self.seen, self.data = [], ''\n"
+	"    def handle_starttag(self, tag, attrs):\n"
+	"        self.seen.append((tag, attrs))\n"
+	"    def handle_endtag(self, tag):\n"
+	"        self.seen.append('/' + tag)\n"
+	"    def handle_data(self, data):\n"
+	"        self.data += data\n"
+	"    def handle_comment(self, data):\n"
+	"        self.seen.append(data)\n"
+	"    handle_decl = handle_pi = unknown_decl = handle_comment\n"
+	"def plain(t):\n"
+	"    return not any(unicodedata.category(c) in ('Cc', 'Cf', 'Cs', 'Zl', 'Zp') or c == '\\ufffd' for c in t)\n"
+	"bad = []\n"
+	"for line in open(sys.argv[1]):\n"
+	"    raw, as_csv, as_html, line, shown = [bytes.fromhex(x) for x in line.rstrip('\\n').split(' ')]\n"
+	"    rows = list(csv.reader(io.StringIO(as_csv.decode() + ',end\\n', newline='')))\n"
+	"    if len(rows) != 1 or len(rows[0]) != 2 or rows[0][1] != 'end':\n"
+	"        bad.append(('csv: not one cell', raw, rows))\n"
+	"    elif plain(text(raw)) and rows[0][0] not in (text(raw), \"'\" + text(raw)):\n"
+	"        bad.append(('csv: another text', raw, rows))\n"
+	"    page = Page()\n"
+	"    page.feed('<p title=\"%s\">%s</p>' % ((as_html.decode(),) * 2))\n"
+	"    page.close()\n"
+	"    if page.seen != [('p', [('title', page.data)]), '/p']:\n"
+	"        bad.append(('html: not one paragraph', raw, page.seen))\n"
+	"    elif plain(text(raw)) and page.data != text(raw):\n"
+	"        bad.append(('html: another text', raw, page.data))\n"
+	"    for form in line, shown:\n"
+	"        o = json.loads(form.decode())\n"
+	"        if list(o) != ['t'] or re.sub('\\ufffd+', '\\ufffd', o['t']) != text(raw):\n"
+	"            bad.append(('json', raw, o))\n"
+	"sys.exit('\\n'.join(map(str, bad)) or 0)\n";
+
+static void add_hex(struct buf *out, const char *s, const char *end)
+{
+	for (; *s; s++)
+		buf_addf(out, "%02x", (unsigned char)*s);
+	buf_adds(out, end);
+}
+
+/* Python's csv, html.parser and json read one cell, one paragraph and one member, with the text in it. */
+static void test_readers(void)
+{
+	_cleanup_free_ char *path = xstrdup("/tmp/kpb-escape-XXXXXX");
+	_cleanup_buf_ struct buf all = {0};
+	int fd = mkstemp(path);
+
+	for (size_t i = 0; i < ARRAY_SIZE(hostile); i++) {
+		struct json_object *o = json_object_new_object();
+		_cleanup_buf_ struct buf csv = {0}, html = {0}, shown = {0};
+		_cleanup_free_ char *line = NULL;
+
+		json_object_object_add(o, "t", json_text(hostile[i]));
+		line = json_line(o);
+		buf_add_json(&shown, o, false);
+		buf_add_csv(&csv, hostile[i]);
+		buf_add_html(&html, hostile[i]);
+		add_hex(&all, hostile[i], " ");
+		add_hex(&all, buf_str(&csv), " ");
+		add_hex(&all, buf_str(&html), " ");
+		add_hex(&all, line, " ");
+		add_hex(&all, shown.s, "\n");
+		json_object_put(o);
+	}
+	ok(fd >= 0 && write(fd, all.s, all.len) == (ssize_t)all.len, "%zu texts", ARRAY_SIZE(hostile));
+	is_int(proc_ok(ARGV("/usr/bin/python3", "-c", reader_py, path), NULL, NULL), 0, "Python reads each as it was");
+	close(fd);
+	unlink(path);
+}
+
+/* Every code point there is, after Python's tables of them. */
+static void test_all_characters(void)
+{
+	static const char *const check =
+		"import sys, unicodedata\n"
+		"text = open(sys.argv[1], encoding='utf-8', newline='').read()\n"
+		"bidi = {'LRE', 'RLE', 'PDF', 'LRO', 'RLO', 'LRI', 'RLI', 'FSI', 'PDI'}\n"
+		"sys.exit(' '.join('%04x' % ord(c) for c in set(text) if unicodedata.category(c) in ('Cc', 'Cs', 'Zl', 'Zp')\n"
+		"                  or unicodedata.bidirectional(c) in bidi) or len(set(text)) < 100000)\n";
+	_cleanup_free_ char *path = xstrdup("/tmp/kpb-escape-XXXXXX");
+	_cleanup_buf_ struct buf in = {0}, out = {0};
+	int fd = mkstemp(path);
+
+	for (uint32_t c = 1; c <= 0x10ffff; c++) {
+		if (c >= 0x800)
+			buf_addc(&in, (char)(c < 0x10000 ? 0xe0 | c >> 12 : 0xf0 | c >> 18));
+		if (c >= 0x10000)
+			buf_addc(&in, (char)(0x80 | (c >> 12 & 63)));
+		if (c >= 0x80)
+			buf_addc(&in, (char)(c < 0x800 ? 0xc0 | c >> 6 : 0x80 | (c >> 6 & 63)));
+		buf_addc(&in, (char)(c < 0x80 ? c : 0x80 | (c & 63)));
+	}
+	buf_add_term(&out, in.s);
+	ok(fd >= 0 && write(fd, out.s, out.len) == (ssize_t)out.len, "all code points, for a terminal");
+	is_int(proc_ok(ARGV("/usr/bin/python3", "-c", check, path), NULL, NULL), 0, "none that drives it is left");
+	close(fd);
+	unlink(path);
+}
+
+/* git's own word on what it takes. */
+static void test_git_agrees(void)
+{
+	static const char *const names[] = {"main", "net-next", "a/b", "--help", "-", "@", "a@{1}", "HEAD", "a..b", "a b", "a.lock", "a.",
+					    ".a", "a//b", "a~", "a\x7f", "\xc3\xa9", "$(id)", "a'b", "a\"b", "a;b", "{a,b}", "refs/heads/x"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		_cleanup_free_ char *ref = git_branch_ref(names[i]), *wanted = xasprintf("refs/heads/%s", names[i]);
+		bool takes = proc_ok(ARGV("git", "check-ref-format", wanted), NULL, NULL) == 0;
+
+		ok(takes ? streq(ref, wanted) : !ref, "'%s' is %s branch for git, too", names[i], ref ? "a" : "no");
+	}
+}
+
+/* A hostile name makes one file in the folder, and no other anywhere. */
+static void test_files(void)
+{
+	_cleanup_free_ char *dir = xstrdup("/tmp/kpb-escape-XXXXXX"), *inner = NULL;
+	static const char *const names[] = {"..", ".", "/", "../x", "/tmp/x", "a/../../b", "-rf", "--", ".hidden", "~", "a\nb", BAD, "con:", "*", ""};
+
+	inner = xasprintf("%s/in", mkdtemp(dir));
+	fs_mkdir_p(inner);
+	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
+		_cleanup_strv_ struct strv in = {0}, out = {0};
+		_cleanup_buf_ struct buf name = {0};
+		_cleanup_free_ char *path = NULL;
+
+		buf_add_filename(&name, names[i], 40);
+		path = xasprintf("%s/%s", inner, buf_str(&name));
+		is_int(fs_write_atomic(path, "x", 1), 0, "a file '%s'", buf_str(&name));
+		fs_list(inner, &in);
+		fs_list(dir, &out);
+		ok(in.n == 1 && out.n == 1 && streq(in.v[0], buf_str(&name)), "one file, in its folder");
+		unlink(path);
+	}
+	fs_rm_rf(dir);
+}
+
+/* What is shown of a URL has the same server for Python's urllib, and no login. */
+static void test_urllib(void)
+{
+	static const char *const check =
+		"import sys, urllib.parse\n"
+		"a, b = [urllib.parse.urlsplit(x) for x in sys.argv[1:3]]\n"
+		"assert a.hostname == b.hostname == sys.argv[3] and a.path == b.path and a.port == b.port, (a, b)\n"
+		"assert b.password is None and (b.username is None or b.scheme.endswith('ssh')), b\n"
+		"assert b.scheme not in ('http', 'https') or not b.query, b\n";
+	static const char *const urls[] = {
+		"https://example.org/a/b.git", "https://me:pw@example.org:8443/a", "https://me:p%40w@example.org/a?token=x",
+		"https://t%2Fx@example.org/", "ssh://git:pw@example.org:22/x", "smtp://me:pw@example.org:587", "git://example.org/x"};
+
+	for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
+		_cleanup_free_ char *shown = url_shown(urls[i]), *host = url_host(urls[i]);
+
+		is_int(proc_ok(ARGV("/usr/bin/python3", "-c", check, urls[i], shown, host), NULL, NULL), 0, "urllib reads %s", shown);
+	}
+}
+
 int main(void)
 {
 	test_hosts();
@@ -336,5 +509,10 @@ int main(void)
 	test_table();
 	test_mail();
 	test_private();
+	test_readers();
+	test_all_characters();
+	test_git_agrees();
+	test_files();
+	test_urllib();
 	return tap_done();
 }
