@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "lib/charset.h"
+#include "lib/buf.h"
 #include "lib/escape.h"
 
 #include <iconv.h>
@@ -50,9 +51,23 @@ static bool has_utf8(const char *s)
 	return false;
 }
 
+static const char unknown[] = "\xef\xbf\xbd";
+
+/* Not by iconv, which lets code points through that RFC 3629 has no room for. */
+static char *mend_utf8(const char *s)
+{
+	_cleanup_buf_ struct buf b = {0};
+	enum utf8_class class;
+
+	for (size_t n, left = strlen(s); left; s += n, left -= n) {
+		n = utf8_next(s, left, &class, NULL);
+		buf_add(&b, class == UTF8_INVALID ? unknown : s, class == UTF8_INVALID ? sizeof(unknown) - 1 : n);
+	}
+	return buf_take(&b);
+}
+
 char *utf8_from(const char *s, const char *charset)
 {
-	static const char unknown[] = "\xef\xbf\xbd";
 	size_t left = strlen(s), room = GROWS * left + 1;
 	char *in = (char *)s, *start, *out;
 	const char *from;
@@ -61,7 +76,9 @@ char *utf8_from(const char *s, const char *charset)
 	if (said_utf8(charset) && utf8_valid(s))
 		return xstrdup(s);
 	from = iconv_name(charset);
-	c = iconv_open("UTF-8", from ? from : has_utf8(s) ? "UTF-8" : "ISO-8859-1");
+	if (!from && has_utf8(s))
+		return mend_utf8(s);
+	c = iconv_open("UTF-8", from ? from : "ISO-8859-1");
 	if (c == (iconv_t)-1)
 		c = iconv_open("UTF-8", "ISO-8859-1");
 	if (c == (iconv_t)-1) /* a system without iconv's tables: ways out show such bytes as they can */

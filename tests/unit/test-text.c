@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Figures as programs print them: behind colours and progress, with groups and units; and what is none. */
+/* Figures as programs print them: behind colours and progress, with groups; and what is none. */
 #include "lib/text.h"
-#include "lib/unit.h"
 #include "tests/tap.h"
 
 static void test_lines(void)
@@ -85,30 +84,6 @@ static void test_figure(void)
 	ok(!no_value("0") && !no_value("12") && !no_value("nano") && !no_value("-1"), "others do not");
 }
 
-static void test_units(void)
-{
-	static const struct { const char *from, *to; double want; } cases[] = {
-		{"ms", "us", 1e3}, {"us", "s", 1e-6}, {"\xc2\xb5s", "us", 1}, {"usec", "us", 1}, {"nanoseconds", "ns", 1}, {"sec", "ms", 1e3},
-		{"KB/s", "Kb/s", NAN}, {"KB/s", "B/s", 1e3}, {"Kb/s", "bit/s", 1e3}, {"KiB", "B", 1024}, {"MiB/s", "KiB/s", 1024},
-		{"GB/s", "MB/s", 1e3}, {"Gbps", "Mbit/s", 1e3}, {"Mbps", "bit/s", 1e6}, {"MBps", "MB/sec", 1}, {"GiBps", "B/s", 0x1p30},
-		{"K", "", 1e3}, {"M", "K", 1e3}, {"G", "", 1e9}, {"k", "", 1e3}, {"M/s", "/s", 1e6}, {"K/sec", "/s", 1e3},
-		{"ops/s", "op/s", 1}, {"Mops/s", "ops/s", 1e6}, {"Kops/sec", "ops/s", 1e3}, {"ops", "ops/s", NAN}, {"Mpps", "pps", 1e6},
-		{"pkt/s", "pps", 1}, {"Mpkts/s", "Mpps", 1}, {"ns/op", "us/op", 1e-3}, {"ns/op", "ns", NAN}, {"%", "%", 1}, {"%", "", NAN},
-		{"GHz", "MHz", 1e3}, {"cycles", "cycles", 1}, {"insns", "cycles", NAN},
-		{"m", "", NAN}, {"mB", "B", NAN}, {"Ms", "s", NAN}, {"things", "things", NAN}, {"B/x", "B/x", NAN}, {"/", "", NAN},
-		{"ps", "ps", NAN}, {"KK", "", NAN}, {"mb/s", "bit/s", NAN},
-	};
-
-	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
-		double v = NAN;
-		bool known = unit_factor(cases[i].from, cases[i].to, &v);
-
-		ok(known == !isnan(cases[i].want), "%s in %s can%s be told", cases[i].from, cases[i].to, isnan(cases[i].want) ? "not" : "");
-		if (known)
-			is_near(v, cases[i].want, 1e-12 * cases[i].want, "one %s", cases[i].from);
-	}
-}
-
 static void test_names(void)
 {
 	char out[64];
@@ -139,7 +114,6 @@ int main(void)
 	test_endless();
 	test_grouped();
 	test_figure();
-	test_units();
 	test_names();
 	return tap_done();
 }
