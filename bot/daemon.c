@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/asking.h"
 #include "bot/daemon.h"
-#include "bot/engine/engine.h"
+#include "bot/engine/trouble.h"
 #include "bot/work.h"
 #include "kernels/build.h"
 #include "lib/fs.h"

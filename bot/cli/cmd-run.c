@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/cli/ask.h"
 #include "bot/cli/profile-compare.h"
+#include "bot/engine/measured.h"
 #include "bot/engine/points.h"
 #include "bot/engine/profile.h"
+#include "bot/engine/tasks.h"
 #include "lib/log.h"
 
 extern const struct verb verb_run;
@@ -327,7 +329,7 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 		return r;
 	r = ops ? machine_profile_check(m) : err_set(-ENOENT, "there is no machine '%s'", machine ? machine : "");
 	if (r >= 0 || (ops && (ops->flags & MACHINE_BOOTS)))     /* else the kernel watches what the commit changes */
-		r = engine_profile_task(&w->e, s, NULL, oid, NULL, 250, 0);
+		r = engine_profile_task(&w->e, s, NULL, oid, NULL, PRIO_HAND, 0);
 	if (r == 1) {
 		r = store_task_by_key(c->store, key, &t);
 		if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
@@ -363,10 +365,10 @@ static int queue(struct waiting *w, const struct points *p, const struct run_opt
 	_cleanup_free_ struct engine_point *point = xcalloc(p->n, sizeof(*point));
 
 	if (p->n == 1)
-		return engine_run_tasks(&w->e, &w->s[0], p->v[0].commit, (int)o->n, 250, 0);
+		return engine_run_tasks(&w->e, &w->s[0], p->v[0].commit, (int)o->n, PRIO_HAND, 0);
 	for (size_t i = 0; i < p->n; i++)
 		point[i] = (struct engine_point){&w->s[i], p->v[i].commit};
-	return engine_matrix_tasks(&w->e, point, p->n, (int)o->n, 250);
+	return engine_matrix_tasks(&w->e, point, p->n, (int)o->n, PRIO_HAND);
 }
 
 /* 1: stopped before the end. */

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/engine/engine.h"
+#include "bot/engine/trouble.h"
 #include "bot/cli/verb.h"
 #include "bot/work.h"
 #include "jobs/job.h"

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The canary: a build that never changes, measured between the others, tells whether the machine did. */
-#include "bot/engine/engine.h"
+#include "bot/engine/canary.h"
+#include "bot/engine/measured.h"
+#include "bot/engine/tasks.h"
 #include "bisect/compare-class.h"
 #include "bot/engine/points.h"
 #include "jobs/job.h"
@@ -210,7 +212,7 @@ int engine_canary_verdict(struct engine *e, const struct scope *s, const char *m
 	struct boots side[3] = {0};
 	struct canary k = {0};
 	_cleanup_free_ char *kpi = NULL;
-	int r = engine_canary(e, s, base, head, 100, 0, &k);
+	int r = engine_canary(e, s, base, head, PRIO_COMPARISON, 0, &k);
 
 	if (r < 0 || !k.on) {
 		if (r >= 0 && k.why)

@@ -1,34 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The life of a case from "confirmed" to "reported": the search and the report; the proof is proof.c. */
-#include "bot/engine/engine-internal.h"
+#include "bot/engine/case.h"
+#include "bot/engine/case-state.h"
+#include "bot/engine/failure.h"
+#include "bot/engine/measured.h"
+#include "bot/engine/proof.h"
+#include "bot/engine/tasks.h"
 #include "kernels/build.h"
 #include "reporters/reporter.h"
 
 #include <json-c/json.h>
 
-#define PRIO_SEARCH 200
 #define MAX_READY 20000         /* candidates up to which the build cache is looked through */
-
-int case_state(struct engine *e, struct db_case *c, enum case_state state, const char *fmt, ...)
-{
-	char text[1024];
-	va_list ap;
-
-	va_start(ap, fmt);
-	vsnprintf(text, sizeof(text), fmt, ap);
-	va_end(ap);
-	c->state = state;
-	c->changed = now_usec();
-	store_event(e->store, c->id, c->comparison, 0, "case %" PRId64 " %s: %s", c->id, case_state_word(state), text);
-	return store_case_put(e->store, c, NULL);
-}
-
-int case_note(struct db_case *c, const char *note)
-{
-	free(c->note);
-	c->note = xstrdup(note);
-	return 0;
-}
 
 /* ---- what is known of each commit ---- */
 
@@ -64,16 +47,6 @@ static void field_release(struct known_range *f)
 static int by_commit(const void *a, const void *b)
 {
 	return strcmp(((const struct db_build *)a)->commit, ((const struct db_build *)b)->commit);
-}
-
-double proof_number(const struct db_case *c, const char *key)
-{
-	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v;
-	double d = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v)
-			   ? json_object_get_double(v) : NAN;
-
-	json_object_put(o);
-	return d;
 }
 
 static int64_t node_of(const struct known_range *f, const char *oid)

@@ -1,13 +1,15 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Change points of what is stored: more boots for the provisional ones, a comparison for those that nobody has asked about. */
 #include "bot/engine/detect.h"
+#include "bot/engine/measured.h"
+#include "bot/engine/pairs.h"
 #include "bot/engine/points.h"
+#include "bot/engine/tasks.h"
 #include "jobs/job.h"
 #include "lib/change.h"
 
 #define MIN_COMMITS 12          /* on the branch's line: with fewer a series says nothing that comparisons do not */
 #define MAX_COMMITS 400         /* the newest ones; older points have had their answer */
-#define PRIO_DETECT 50          /* behind everything that somebody waits for */
 #define MAX_BAD 3
 
 /* ---- does somebody know already? ---- */

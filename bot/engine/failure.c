@@ -3,7 +3,11 @@
  * Failures: the head does not work at all. From what the runs say to the case, and what the search and the proof make of it.
  * Runs that failed on our side or were not trusted are never a commit's failure.
  */
-#include "bot/engine/engine-internal.h"
+#include "bot/engine/failure.h"
+#include "bot/engine/case-state.h"
+#include "bot/engine/measured.h"
+#include "bot/engine/pairs.h"
+#include "bot/engine/tasks.h"
 
 #define CASE_ALPHA 0.01         /* of the ends; the search and the proof follow */
 #define REVERT_BOOTS 3
@@ -225,7 +229,7 @@ int failure_of_head(struct engine *e, const struct scope *s, char **ret_text)
 	r = failure_compare(e, s, failure, s->cmp.base, s->cmp.head, s->cmp.after_run, CASE_ALPHA, &f);
 	fails.failing = true;
 	if (r >= 0 && f.v.verdict == VERDICT_MORE)
-		return engine_pair_tasks(e, &fails, s->cmp.base, s->cmp.head, (int)f.v.more_boots, 100, 0) > 0;
+		return engine_pair_tasks(e, &fails, s->cmp.base, s->cmp.head, (int)f.v.more_boots, PRIO_COMPARISON, 0) > 0;
 	if (r >= 0 && f.v.verdict == VERDICT_DIFFERENT)
 		r = open_case(e, s, failure, &f, &id);
 	if (id)

@@ -1,6 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Comparisons: two commits, a job, a machine; from the question to "same", "different" and a case. */
-#include "bot/engine/engine-internal.h"
+#include "bot/engine/judge.h"
+#include "bot/engine/canary.h"
+#include "bot/engine/failure.h"
+#include "bot/engine/measured.h"
+#include "bot/engine/reach-plan.h"
+#include "bot/engine/pairs.h"
+#include "bot/engine/tasks.h"
 #include "jobs/check.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
@@ -53,20 +59,12 @@ static int end_comparison(struct engine *e, const struct scope *s, enum comparis
 	return store_comparison_end(e->store, s->cmp.id, state, fault, text);
 }
 
-int engine_same_epoch(const struct scope *s)
-{
-	char now[BUILD_EPOCH];
-	int r = build_epoch(s->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, s->cmp.kconfig, now);
-
-	return r < 0 ? r : streq(now, s->cmp.epoch);
-}
-
 /* One side's build. 1: usable; 0: wait; -ENOEXEC: the commit does not build; -ECANCELED: it could not be tried here. */
 static int side_build(struct engine *e, const struct scope *s, const char *commit, struct db_build *ret)
 {
 	struct db_task t = {0};
 	int64_t task;
-	int r = engine_build_task(e, s, commit, 100, 0, &task);
+	int r = engine_build_task(e, s, commit, PRIO_COMPARISON, 0, &task);
 
 	if (r >= 0)
 		r = store_task_by_id(e->store, task, &t);
@@ -379,7 +377,7 @@ static int end_judged(struct engine *e, const struct scope *s, const struct judg
 static int act_on(struct engine *e, const struct scope *s, const struct judged *j)
 {
 	if (j->verdict == VERDICT_MORE)
-		return engine_pair_tasks(e, s, s->cmp.base, s->cmp.head, MAX(j->more, 1), 100, 0);
+		return engine_pair_tasks(e, s, s->cmp.base, s->cmp.head, MAX(j->more, 1), PRIO_COMPARISON, 0);
 	if (j->verdict == VERDICT_DIFFERENT && j->disturbed)
 		return disturbed(e, s, j);
 	return end_judged(e, s, j);
@@ -393,7 +391,7 @@ static int need_all(struct engine *e, const struct scope *s)
 
 	if (r <= 0)
 		return r;
-	r = engine_canary(e, s, s->cmp.base, s->cmp.head, 100, 0, &k);
+	r = engine_canary(e, s, s->cmp.base, s->cmp.head, PRIO_COMPARISON, 0, &k);
 	canary_release(&k);
 	return r;
 }
@@ -403,7 +401,7 @@ static bool wait_for_reach(struct engine *e, const struct scope *s)
 {
 	size_t bad = 0, good = 0;
 
-	return engine_reach_plan(e, s, s->cmp.base, s->cmp.head, 100, 0) > 0 &&
+	return engine_reach_plan(e, s, s->cmp.base, s->cmp.head, PRIO_COMPARISON, 0) > 0 &&
 	       engine_bad_runs(e, s, s->cmp.head, &bad, &good, NULL) >= 0 && bad + good;
 }
 

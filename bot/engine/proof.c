@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The proof: culprit against its parent, interleaved, fresh boots; then with aligned functions; then undone on the tip. */
-#include "bot/engine/engine-internal.h"
+#include "bot/engine/proof.h"
+#include "bot/engine/canary.h"
+#include "bot/engine/case-state.h"
+#include "bot/engine/failure.h"
+#include "bot/engine/measured.h"
+#include "bot/engine/reach-plan.h"
+#include "bot/engine/pairs.h"
+#include "bot/engine/tasks.h"
 #include "jobs/check.h"
 
 #include <json-c/json.h>
@@ -17,6 +24,16 @@ static struct json_object *proof_member(const struct db_case *c, const char *key
 		json_object_get(v);
 	json_object_put(o);
 	return v;
+}
+
+double proof_number(const struct db_case *c, const char *key)
+{
+	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v;
+	double d = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, key, &v)
+			   ? json_object_get_double(v) : NAN;
+
+	json_object_put(o);
+	return d;
 }
 
 void proof_contradicted(const struct db_case *c, struct strv *ret)

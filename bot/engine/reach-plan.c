@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Was the change reached? An extra boot of the newer commit sees what runs; the answer belongs to the pair of commits. */
-#include "bot/engine/engine.h"
+#include "bot/engine/reach-plan.h"
+#include "bot/engine/tasks.h"
 #include "bot/engine/reach.h"
 #include "jobs/check.h"
 

@@ -5,7 +5,8 @@
  * often (a commit that is not there) ends its case or comparison when it was met three times in a row: what reads a
  * mirror while git packs it anew may miss an object once. A branch does not end: its next head may be a better one.
  */
-#include "bot/engine/engine-internal.h"
+#include "bot/engine/trouble.h"
+#include "bot/engine/case-state.h"
 #include "lib/fs.h"
 
 #define WAIT_MAX_S 3600

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* What cannot be planned: tried again where that may help, ended with its reason where it cannot. */
-#include "bot/engine/engine.h"
 #include "bot/engine/points.h"
+#include "bot/engine/trouble.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
 #include "lib/fs.h"

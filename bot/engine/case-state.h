@@ -1,0 +1,13 @@
+/* SPDX-License-Identifier: GPL-2.0-or-later */
+/*
+ * case-state.h - how a case comes from one state to the next.
+ */
+#ifndef KPB_BOT_ENGINE_CASE_STATE_H
+#define KPB_BOT_ENGINE_CASE_STATE_H
+#include "bot/engine/engine.h"
+
+/* New state of a case, with an event that says why. */
+int case_state(struct engine *e, struct db_case *c, enum case_state state, const char *fmt, ...) _printf_(4, 5);
+int case_note(struct db_case *c, const char *note);
+
+#endif
