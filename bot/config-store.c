@@ -104,22 +104,12 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 static int put_machine(struct store *s, const struct machine *m)
 {
 	const struct machine_ops *ops = machine_driver(m->driver);
-	struct json_object *o = json_object_new_object();
 	_cleanup_free_ char *text = m->description ? xstrdup(m->description) : ops && ops->describe ? ops->describe(m) : NULL;
-	_cleanup_free_ char *settings = NULL;
-	struct db_machine d = {.name = m->name, .driver = m->driver, .tbox_group = m->tbox_group, .description = text};
-	int r;
+	_cleanup_free_ char *settings = machine_to_json(m);
+	struct db_machine d = {.name = m->name, .driver = m->driver, .tbox_group = m->tbox_group, .description = text,
+			       .settings = settings};
 
-	json_object_object_add(o, "cpus", json_object_new_int(m->cpus));
-	json_object_object_add(o, "memory_mb", json_object_new_int(m->memory_mb));
-	if (m->icount_shift >= 0)
-		json_object_object_add(o, "icount_shift", json_object_new_int(m->icount_shift));
-	add_text(o, "append", m->append);
-	add_text(o, "qemu", m->qemu);
-	d.settings = settings = json_line(o);
-	r = store_machine_put(s, &d, NULL);
-	json_object_put(o);
-	return r;
+	return store_machine_put(s, &d, NULL);
 }
 
 int config_to_store(const struct config *c, struct store *s)

@@ -75,34 +75,11 @@ static const struct key tree_keys[] = {
 	KEY("max_commits", tree_config, max_commits, 1, 1000000),
 	KEY("trusted", tree_config, trusted),
 };
-static const struct key machine_keys[] = {
-	KEY("driver", machine, driver),
-	KEY("tbox_group", machine, tbox_group),
-	KEY("cpus", machine, cpus, 1, 4096),
-	KEY("memory_mb", machine, memory_mb, 64, 1 << 24),
-	KEY("icount_shift", machine, icount_shift, 0, 10),
-	KEY("qemu", machine, qemu),
-	KEY("append", machine, append),
-	SECONDS("boot_timeout", machine, boot_timeout_s, 1, 86400),
-	KEY("description", machine, description),
-};
-
 static const struct key canary_keys[] = {
 	KEY("job", canary_config, job),
 	KEY("tree", canary_config, tree),
 	KEY("commit", canary_config, commit),
 };
-
-/* All mistakes of all files, one a line. */
-struct mistakes { struct buf text; int n; };
-
-static void mistake(struct mistakes *m, int r)
-{
-	if (r >= 0)
-		return;
-	if (m->n++ < 50)
-		buf_addf(&m->text, "%s%s", m->text.len ? "\n" : "", err_msg());
-}
 
 static int set_list(const struct ynode *v, struct strv *out)
 {
@@ -329,7 +306,7 @@ static struct machine *machine_slot(struct config *c, const char *name)
 		if (streq(c->machine[i].name, name))
 			return &c->machine[i];
 	c->machine = xrealloc_array(c->machine, c->n_machines + 1, sizeof(*c->machine));
-	c->machine[c->n_machines] = (struct machine){.name = xstrdup(name), .cpus = 1, .memory_mb = 512, .icount_shift = -1};
+	(void)machine_init(&c->machine[c->n_machines], name, NULL);
 	return &c->machine[c->n_machines++];
 }
 
@@ -356,10 +333,28 @@ static void load_canary(const struct ynode *map, const struct machine *x, struct
 	c->canary[c->n_canaries++] = k;
 }
 
+/* The driver first: what else may stand there is its own. */
+static void load_machine(const struct ynode *name, const struct ynode *map, struct machine *x, struct mistakes *m)
+{
+	static const char *const others[] = {"driver", "canary", NULL};
+	const struct ynode *n = ynode_get(map, "driver");
+	struct settings parts[MACHINE_PARTS];
+	_cleanup_free_ char *of = NULL, *why = NULL;
+
+	if (machine_set_driver(x, n ? n->text : x->driver) < 0) {
+		why = xstrdup(err_msg());
+		mistake(m, ynode_err(name, -EINVAL, "%s", why));
+		if (!x->driver)
+			return;
+	}
+	of = xasprintf("driver '%s'", x->driver);
+	machine_settings(x, parts);
+	settings_read(map, parts, others, of, m);
+}
+
 static void load_machines(const struct ynode *map, struct config *c, struct mistakes *m)
 {
 	for (size_t i = 0; map->kind == Y_MAP && i < map->n; i++) {
-		static const char *const maps[] = {"canary", NULL};
 		const struct ynode *canary;
 		struct machine *x;
 
@@ -368,15 +363,7 @@ static void load_machines(const struct ynode *map, struct config *c, struct mist
 			continue;
 		}
 		x = machine_slot(c, map->key[i]->text);
-		set_keys(map->val[i], machine_keys, ARRAY_SIZE(machine_keys), maps, x, m);
-		if (!x->driver || !machine_driver(x->driver)) {
-			_cleanup_buf_ struct buf b = {0};
-
-			for (const struct machine_ops *const *o = machine_drivers(); *o; o++)
-				buf_addf(&b, " %s", (*o)->name);
-			mistake(m, ynode_err(map->key[i], -EINVAL, "machine '%s' needs a 'driver', one of:%s", x->name,
-					     buf_str(&b)));
-		}
+		load_machine(map->key[i], map->val[i], x, m);
 		if (!x->tbox_group)
 			x->tbox_group = xstrdup(x->name);
 		canary = ynode_get(map->val[i], "canary");
@@ -450,7 +437,7 @@ static void add_builtin_machine(struct config *c, const char *name)
 {
 	struct machine *m = machine_slot(c, name);
 
-	m->driver = xstrdup(name);
+	(void)machine_set_driver(m, name);
 	m->tbox_group = xstrdup(name);
 }
 

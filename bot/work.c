@@ -404,7 +404,7 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 	x->cause = xstrdup(x->boot.cause);
 	if (x->boot.verdict != RUN_OK)
 		return 0;
-	facts = (struct run_facts){.exit_status = x->boot.exit_status, .icount_ns_per_insn = x->boot.icount_ns_per_insn,
+	facts = (struct run_facts){.exit_status = x->boot.exit_status, .icount_ns_per_insn = x->boot.ns_per_insn,
 				   .nr_cpu = m->cpus};
 	free(x->cause);
 	x->cause = NULL;

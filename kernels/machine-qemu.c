@@ -18,20 +18,36 @@
 #include <sys/stat.h>
 
 #define DEFAULT_QEMU "qemu-system-x86_64"
-#define DEFAULT_MEMORY_MB 512
 #define KVM_SILENT_S 20         /* under KVM a kernel speaks at once */
-#define DEFAULT_SHIFT 3
 #define OUTPUT_MAX (64u << 20)          /* bytes of console or results */
 #define PANIC_GRACE_S 5.0               /* a panicked kernel resets at once (panic=-1), or is stopped after this */
+#define ICOUNT_ACCEL "tcg,thread=single"
+#define EMULATED_CPU "qemu64"
 #define RTC_BASE "2024-01-01T00:00:00"
 
 /* The same words for each driver: nothing of the host's or the bootloader's moods may change what a kernel does. oops=panic,
  * panic=-1: a broken kernel ends at once instead of measuring on. reboot=t: no waiting for a keyboard controller. */
 #define KERNEL_ARGS "console=ttyS0 rdinit=/init panic=-1 oops=panic reboot=t nokaslr random.trust_cpu=off"
 
+struct qemu { char *program, *append; int memory_mb, shift; double boot_timeout_s; };
+
+#define QEMU_SETTINGS                                                                                                  \
+	SETTING(qemu, memory_mb, "memory_mb", "memory of the guest in MiB", .min = 64, .max = 1 << 24, .dflt = "512"), \
+	SETTING(qemu, program, "qemu", "QEMU's program", .dflt = DEFAULT_QEMU),                                \
+	SETTING(qemu, append, "append", "more kernel arguments"),                                                      \
+	SETTING_TIME(qemu, boot_timeout_s, "boot_timeout", "limit for a boot until its script starts", .min = 1, .max = 86400, \
+		     .otherwise = "60s with KVM, else 180s")
+static const struct setting qemu_options[] = {QEMU_SETTINGS, SETTING_END};
+static const struct setting icount_options[] = {
+	QEMU_SETTINGS,
+	SETTING(qemu, shift, "icount_shift", "an instruction takes 2^N ns of guest time", .min = 0, .max = 10, .dflt = "3"),
+	SETTING_END,
+};
+
 struct vm {
 	const struct boot_request *q;
 	const struct machine *m;
+	const struct qemu *o;
 	bool icount, kvm;
 	char *dir, *initrd, *console, *results, *log;
 	int lock;
@@ -41,7 +57,14 @@ struct vm {
 	struct buf seen;                /* console so far */
 };
 
-static const char *program(const struct machine *m) { return m->qemu ? m->qemu : DEFAULT_QEMU; }
+static const struct qemu *options(const struct machine *m) { return m->options; }
+
+static const char *program(const struct machine *m)
+{
+	const char *p = options(m)->program;
+
+	return p && *p ? p : DEFAULT_QEMU;
+}
 
 /* A /dev/kvm that is there and starts guests, but in which no kernel says a word, is remembered until the host boots anew
  * (a nested hypervisor without all features, say). The mark holds the host's boot id. */
@@ -79,8 +102,6 @@ static void mark_kvm(void)
 
 static bool have_kvm(void) { return access("/dev/kvm", R_OK | W_OK) == 0 && !kvm_is_marked(); }
 
-static int shift_of(const struct machine *m) { return m->icount_shift >= 0 ? m->icount_shift : DEFAULT_SHIFT; }
-
 static int qemu_check(const struct machine *m)
 {
 	if (!proc_have(program(m)))
@@ -90,8 +111,6 @@ static int qemu_check(const struct machine *m)
 
 static int icount_check(const struct machine *m)
 {
-	if (m->icount_shift > 10)
-		return err_set(-EINVAL, "machine '%s': icount_shift %d is outside 0 to 10", m->name, m->icount_shift);
 	if (m->cpus > 1)
 		return err_set(-EINVAL, "machine '%s': qemu-icount is deterministic with one CPU only, not %d", m->name, m->cpus);
 	return qemu_check(m);
@@ -111,16 +130,16 @@ static int qemu_version(const struct machine *m, struct buf *ret)
 static char *describe(const struct machine *m, bool icount)
 {
 	_cleanup_buf_ struct buf b = {0};
-	int cpus = m->cpus > 0 && !icount ? m->cpus : 1, mb = m->memory_mb > 0 ? m->memory_mb : DEFAULT_MEMORY_MB;
+	int cpus = icount ? 1 : m->cpus;
 
 	buf_adds(&b, "virtual machine, QEMU ");
 	if (qemu_version(m, &b) < 0)
 		buf_adds(&b, "(not installed)");
 	buf_addf(&b, " %s, %d CPU%s (%s) with %dM memory", !icount && have_kvm() ? "KVM" : "TCG", cpus, cpus > 1 ? "s" : "",
-		 !icount && have_kvm() ? "host" : "qemu64", mb);
+		 !icount && have_kvm() ? "host" : EMULATED_CPU, options(m)->memory_mb);
 	if (icount)
 		buf_addf(&b, ", deterministic: counts instructions, one is %d ns; no caches, no cross-CPU effects",
-			 1 << shift_of(m));
+			 1 << options(m)->shift);
 	return buf_take(&b);
 }
 
@@ -158,7 +177,7 @@ static void set_deadlines(struct vm *vm)
 	bool kvm = vm->kvm;
 	double script = vm->q->script_timeout_s > 0 ? vm->q->script_timeout_s : 3600;
 
-	vm->boot_s = vm->m->boot_timeout_s > 0 ? vm->m->boot_timeout_s : kvm ? 60 : 180;
+	vm->boot_s = vm->o->boot_timeout_s > 0 ? vm->o->boot_timeout_s : kvm ? 60 : 180;
 	vm->total_s = vm->boot_s + (kvm ? 1 : 4) * script + 20;
 }
 
@@ -264,31 +283,43 @@ static void add_profile(const struct vm *vm, struct strv *a)
 	strv_addv(a, ARGV("-plugin", b.s));
 }
 
+/* The words that make the machine, for us and for who reproduces a case: accel and cpu as they stand there. */
+static void machine_words(const struct machine *m, bool icount, const char *accel, const char *cpu, struct strv *a)
+{
+	strv_addv(a, ARGV("-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc", "-accel", accel));
+	if (icount) {
+		strv_add(a, "-icount");
+		strv_addf(a, "shift=%d,sleep=off", options(m)->shift);
+		strv_addv(a, ARGV("-smp", "1", "-cpu", cpu, "-rtc", "base=" RTC_BASE ",clock=vm"));
+	} else {
+		strv_addv(a, ARGV("-cpu", cpu, "-smp"));
+		strv_addf(a, "%d", m->cpus);
+	}
+	strv_add(a, "-m");
+	strv_addf(a, "%dM", options(m)->memory_mb);
+}
+
+static char *kernel_arguments(const struct machine *m, bool icount)
+{
+	const char *append = options(m)->append;
+
+	return xasprintf("%s%s%s%s", KERNEL_ARGS, icount ? " norandmaps" : "", append ? " " : "", append ? append : "");
+}
+
 static void command_line(const struct vm *vm, struct strv *a)
 {
-	const struct machine *m = vm->m;
-	bool kvm = vm->kvm;
+	/* the plugin's counters are plain: CPUs that are counted take turns */
+	const char *accel = vm->kvm ? "kvm" : vm->icount || vm->q->profile_path ? ICOUNT_ACCEL : "tcg";
+	_cleanup_free_ char *arguments = kernel_arguments(vm->m, vm->icount);
 
-	strv_addv(a, ARGV(program(m), "-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc",
-			  "-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"));
-	if (vm->icount) {
-		strv_addv(a, ARGV("-accel", "tcg,thread=single", "-icount"));
-		strv_addf(a, "shift=%d,sleep=off", shift_of(m));
-		strv_addv(a, ARGV("-smp", "1", "-cpu", "qemu64", "-rtc", "base=" RTC_BASE ",clock=vm"));
-	} else {
-		/* the plugin's counters are plain: CPUs that are counted take turns */
-		strv_addv(a, ARGV("-accel", kvm ? "kvm" : vm->q->profile_path ? "tcg,thread=single" : "tcg", "-cpu", kvm ? "host" : "qemu64", "-smp"));
-		strv_addf(a, "%d", m->cpus > 0 ? m->cpus : 1);
-	}
+	strv_add(a, program(vm->m));
+	machine_words(vm->m, vm->icount, accel, vm->kvm ? "host" : EMULATED_CPU, a);
+	strv_addv(a, ARGV("-sandbox", "on,obsolete=deny,elevateprivileges=deny,spawn=deny,resourcecontrol=deny"));
 	add_profile(vm, a);
-	strv_add(a, "-m");
-	strv_addf(a, "%dM", m->memory_mb > 0 ? m->memory_mb : DEFAULT_MEMORY_MB);
 	add_file(a, "-chardev", "file,id=console,path=", vm->console);
 	add_file(a, "-chardev", "file,id=results,path=", vm->results);
 	strv_addv(a, ARGV("-serial", "chardev:console", "-serial", "chardev:results", "-kernel", vm->q->image, "-initrd",
-			  vm->initrd, "-append"));
-	strv_addf(a, "%s%s%s%s", KERNEL_ARGS, vm->icount ? " norandmaps" : "", m->append ? " " : "",
-		  m->append ? m->append : "");
+			  vm->initrd, "-append", arguments));
 }
 
 /* ---- while it runs ---- */
@@ -436,10 +467,9 @@ static int vm_run(struct vm *vm, struct boot_result *ret)
 
 static int boot_by(const struct boot_request *q, bool icount, bool kvm, struct boot_result *ret)
 {
-	struct vm vm = {.q = q, .m = q->machine, .icount = icount, .kvm = kvm, .lock = -1, .console_fd = -1};
+	struct vm vm = {.q = q, .m = q->machine, .o = q->machine->options, .icount = icount, .kvm = kvm, .lock = -1, .console_fd = -1};
 	int r = vm_prepare(&vm);
 
-	ret->icount_ns_per_insn = icount ? 1 << shift_of(q->machine) : 0;
 	if (r == 0)
 		r = vm_run(&vm, ret);
 	vm_release(&vm);
@@ -464,14 +494,52 @@ static int qemu_boot(const struct boot_request *q, struct boot_result *ret)
 
 static int icount_boot(const struct boot_request *q, struct boot_result *ret) { return boot_by(q, true, false, ret); }
 
+static double icount_ns_per_insn(const struct machine *m) { return 1 << options(m)->shift; }
+
+/* ---- the script of a case ---- */
+
+static void set(struct buf *b, const char *name, const char *value)
+{
+	buf_addf(b, "%s=", name);
+	buf_add_shell(b, value);
+	buf_addc(b, '\n');
+}
+
+/* run_vm in the script puts $accel and $cpu in. */
+static void script(const struct machine *m, bool icount, struct machine_script *ret)
+{
+	_cleanup_free_ char *arguments = kernel_arguments(m, icount);
+	_cleanup_strv_ struct strv a = {0};
+	_cleanup_buf_ struct buf words = {0};
+
+	machine_words(m, icount, icount ? ICOUNT_ACCEL : "$accel", icount ? EMULATED_CPU : "$cpu", &a);
+	for (size_t i = 0; i < a.n; i++)
+		buf_addf(&words, "%s%s", i ? " " : "", a.v[i]);
+	ret->how = "vm";
+	ret->packages = "qemu-system-x86 busybox-static cpio";
+	if (!icount)
+		buf_adds(&ret->comments, "# KPB_ACCEL=kvm or tcg says how QEMU runs it; without, KVM where there is /dev/kvm.\n");
+	buf_adds(&ret->comments, "# KPB_QEMU=PROGRAM takes another QEMU than the robot's.\n");
+	set(&ret->variables, "qemu", program(m));
+	buf_adds(&ret->variables, "qemu=${KPB_QEMU:-$qemu}\n");
+	set(&ret->variables, "qemu_arguments", buf_str(&words));
+	set(&ret->variables, "kernel_arguments", arguments);
+}
+
+static void qemu_script(const struct machine *m, struct machine_script *ret) { script(m, false, ret); }
+static void icount_script(const struct machine *m, struct machine_script *ret) { script(m, true, ret); }
+
 const struct machine_ops machine_qemu = {
 	.name = "qemu",
 	.help = "virtual machine in QEMU, with KVM where /dev/kvm works, else emulated",
 	.measured_on = "virtual machine (QEMU)",
 	.flags = MACHINE_BOOTS | MACHINE_NEEDS_ROOT | MACHINE_BUILTIN,
+	.options = qemu_options,
+	.options_size = sizeof(struct qemu),
 	.check = qemu_check,
 	.boot = qemu_boot,
 	.describe = qemu_describe,
+	.script = qemu_script,
 	.profile_check = qemu_profile_check,
 };
 
@@ -481,8 +549,12 @@ const struct machine_ops machine_qemu_icount = {
 	.measured_on = "deterministic emulator (QEMU TCG with -icount): the numbers count instructions of guest code, "
 		       "not time on hardware; caches, real contention and cycles are not in them",
 	.flags = MACHINE_BOOTS | MACHINE_NEEDS_ROOT | MACHINE_DETERMINISTIC | MACHINE_BUILTIN,
+	.options = icount_options,
+	.options_size = sizeof(struct qemu),
 	.check = icount_check,
 	.boot = icount_boot,
 	.describe = icount_describe,
+	.ns_per_insn = icount_ns_per_insn,
+	.script = icount_script,
 	.profile_check = qemu_profile_check,
 };

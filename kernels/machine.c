@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "kernels/box.h"
 #include "kernels/machine-internal.h"
+#include "lib/escape.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
 
 #include <fcntl.h>
+#include <json-c/json.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -34,6 +36,13 @@ const char *machine_default(bool program)
 	return NULL;
 }
 
+double machine_ns_per_insn(const struct machine *m)
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+
+	return ops && ops->ns_per_insn ? ops->ns_per_insn(m) : 0;
+}
+
 int machine_profile_check(const struct machine *m)
 {
 	const struct machine_ops *ops = machine_driver(m->driver);
@@ -48,13 +57,129 @@ int machine_profile_check(const struct machine *m)
 		       buf_str(&able), m->driver);
 }
 
+/* ---- settings ---- */
+
+/* Columns of the database, as are name and driver. */
+static const struct setting identity[] = {
+	SETTING(machine, tbox_group, "tbox_group", "machines of equal hardware; results are compared within one only",
+		.otherwise = "its own name"),
+	SETTING(machine, description, "description", "what it is, for reports", .otherwise = "what the driver says"),
+	SETTING_END,
+};
+static const struct setting common[] = {
+	SETTING(machine, cpus, "cpus", "number of its CPUs", .min = 1, .max = 4096, .dflt = "1"),
+	SETTING_END,
+};
+
+void machine_settings(const struct machine *m, struct settings ret[MACHINE_PARTS])
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+	const bool own = m->options && ops && ops->options;
+
+	ret[0] = (struct settings){identity, (void *)m};
+	ret[1] = (struct settings){common, (void *)m};
+	ret[2] = own ? (struct settings){ops->options, m->options} : (struct settings){0};
+	ret[3] = (struct settings){0};
+}
+
+static void options_release(struct machine *m)
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+
+	if (m->options && ops && ops->options)
+		settings_release(ops->options, m->options);
+	free(m->options);
+	m->options = NULL;
+}
+
+int machine_set_driver(struct machine *m, const char *driver)
+{
+	const struct machine_ops *ops = machine_driver(driver);
+	_cleanup_buf_ struct buf all = {0};
+
+	for (size_t i = 0; !ops && drivers[i]; i++)
+		buf_addf(&all, " %s", drivers[i]->name);
+	if (!ops)
+		return err_set(-EINVAL, "machine '%s' needs a 'driver', one of:%s", m->name, buf_str(&all));
+	if (m->options && streq(m->driver, driver))
+		return 0;
+	options_release(m);
+	free(m->driver);
+	m->driver = xstrdup(ops->name);
+	m->options = xcalloc(1, MAX(ops->options_size, (size_t)1));
+	if (ops->options)
+		settings_default(ops->options, m->options);
+	return 0;
+}
+
+int machine_init(struct machine *m, const char *name, const char *driver)
+{
+	*m = (struct machine){.name = xstrdup(name)};
+	settings_default(identity, m);
+	settings_default(common, m);
+	return driver ? machine_set_driver(m, driver) : 0;
+}
+
 void machine_release(struct machine *m)
 {
-	char **const strings[] = {&m->name, &m->driver, &m->tbox_group, &m->qemu, &m->append, &m->description};
-
-	for (size_t i = 0; i < ARRAY_SIZE(strings); i++)
-		free(*strings[i]);
+	options_release(m);
+	settings_release(identity, m);
+	settings_release(common, m);
+	free(m->name);
+	free(m->driver);
 	*m = (struct machine){0};
+}
+
+char *machine_to_json(const struct machine *m)
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+	struct json_object *o = json_object_new_object();
+	char *line;
+
+	settings_to_json(common, m, SETTINGS_STORED, o);
+	if (m->options && ops && ops->options)
+		settings_to_json(ops->options, m->options, SETTINGS_STORED, o);
+	line = json_line(o);
+	json_object_put(o);
+	return line;
+}
+
+int machine_from_json(const char *name, const char *driver, const char *settings, struct machine *ret)
+{
+	struct json_object *o = json_tokener_parse(settings ? settings : "{}");
+	_cleanup_machine_ struct machine m = {0};
+	struct settings parts[MACHINE_PARTS];
+	int r = machine_init(&m, name, driver);
+
+	if (r == 0 && !json_object_is_type(o, json_type_object))
+		r = err_set(-EBADMSG, "machine '%s': its settings in the database are no JSON object", name);
+	machine_settings(&m, parts);
+	for (size_t i = 1; r == 0 && parts[i].table; i++)
+		settings_from_json(parts[i].table, parts[i].base, o);
+	json_object_put(o);
+	if (r == 0) {
+		*ret = m;
+		m = (struct machine){0};
+	}
+	return r;
+}
+
+/* ---- what drivers do ---- */
+
+void machine_script_release(struct machine_script *s)
+{
+	buf_release(&s->comments);
+	buf_release(&s->variables);
+	*s = (struct machine_script){0};
+}
+
+void machine_script(const struct machine *m, struct machine_script *ret)
+{
+	const struct machine_ops *ops = machine_driver(m->driver);
+
+	*ret = (struct machine_script){0};
+	if (ops && ops->script)
+		ops->script(m, ret);
 }
 
 void boot_result_release(struct boot_result *r)
@@ -97,6 +222,7 @@ int machine_boot(const struct boot_request *q, struct boot_result *ret)
 		boot_verdict(&r, RUN_INFRA, "%s", err_msg());
 	else if (ops->check(q->machine) < 0 || ops->boot(q, &r) < 0)
 		boot_verdict(&r, RUN_INFRA, "%s", err_msg());
+	r.ns_per_insn = machine_ns_per_insn(q->machine);
 	r.wall_seconds = (mono_usec() - start) / 1e6;
 	*ret = r;
 	return 0;

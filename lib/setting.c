@@ -473,17 +473,20 @@ void settings_to_json(const struct setting *table, const void *base, enum settin
 	}
 }
 
-static double within(const struct setting *s, double d)
+/* The default may lie outside of the limits. */
+static double within(const struct setting *s, double d, double dflt)
 {
-	return limited(s) ? MIN(MAX(d, s->min), s->max) : d;
+	return limited(s) && d != dflt ? MIN(MAX(d, s->min), s->max) : d;
 }
 
-static int64_t whole_within(const struct setting *s, int64_t i)
+static int64_t whole_within(const struct setting *s, int64_t i, int64_t dflt)
 {
-	return i < s->min || i > s->max ? (int64_t)within(s, i) : i;
+	bool out = limited(s) && i != dflt && (i < s->min || i > s->max);
+
+	return out ? (int64_t)within(s, i, dflt) : i; /* not through a double where it can be helped */
 }
 
-/* The key is there. What has another type is left as it is. */
+/* The key is there, and base holds the default: what has another type is left as it is. */
 static void value_from_json(const struct setting *s, void *base, struct json_object *o)
 {
 	union member p = member(s, base);
@@ -509,12 +512,12 @@ static void value_from_json(const struct setting *s, void *base, struct json_obj
 			*p.b = json_object_get_boolean(v);
 		break;
 	case SETTING_T_INT:
-		i = whole_within(s, json_get_int64(o, s->name, *p.i));
+		i = whole_within(s, json_get_int64(o, s->name, *p.i), *p.i);
 		*p.i = (int)MIN(MAX(i, INT_MIN), INT_MAX);
 		break;
-	case SETTING_T_INT64: *p.i64 = whole_within(s, json_get_int64(o, s->name, *p.i64)); break;
+	case SETTING_T_INT64: *p.i64 = whole_within(s, json_get_int64(o, s->name, *p.i64), *p.i64); break;
 	case SETTING_T_NUMBER:
-	case SETTING_T_SECONDS: *p.d = within(s, json_get_double(o, s->name, *p.d)); break;
+	case SETTING_T_SECONDS: *p.d = within(s, json_get_double(o, s->name, *p.d), *p.d); break;
 	}
 }
 

@@ -7,6 +7,7 @@
 #include "reporters/report.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
+#include "kernels/machine.h"
 #include "lib/fs.h"
 #include <json-c/json.h>
 #include <sys/stat.h>
@@ -102,7 +103,7 @@ static void words(const struct strv *l, struct buf *out)
 }
 
 /* Debian packages and commands: the build's, the machine's, the job's. The job's alone are in ret_job, too. */
-static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packages, struct buf *programs,
+static void needs(const struct facts *f, bool kernel, const char *machine, struct buf *packages, struct buf *programs,
 		  struct buf *ret_job)
 {
 	struct job j = {0};
@@ -111,8 +112,8 @@ static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packa
 	buf_adds(packages, "git make gcc");
 	if (kernel)
 		buf_adds(packages, " flex bison bc perl libelf-dev libssl-dev");
-	if (vm)
-		buf_adds(packages, " qemu-system-x86 busybox-static cpio");
+	if (machine)
+		buf_addf(packages, " %s", machine);
 	if (job_from_canonical(f->job.name, f->job.canonical ? f->job.canonical : "{}", &j) < 0)
 		return;
 	if (job_needs(&j, &pk, &pr) == 0) {
@@ -123,46 +124,14 @@ static void needs(const struct facts *f, bool kernel, bool vm, struct buf *packa
 	job_release(&j);
 }
 
-static int64_t machine_number(const struct facts *f, const char *key, int64_t dflt)
+/* The machine that measured, as it was stored; of a driver that is not known any more (or of none) nothing is known. */
+static int load_machine(const struct facts *f, struct machine *ret)
 {
-	json_object *o = f->machine.settings ? json_tokener_parse(f->machine.settings) : NULL;
-	json_object *v = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
-	int64_t n = v ? json_object_get_int64(v) : 0;
+	int r = machine_driver(f->machine.driver) ? 0 : -ENOENT;
 
-	json_object_put(o);
-	return n > 0 ? n : dflt;
-}
-
-static char *machine_text(const struct facts *f, const char *key)
-{
-	json_object *o = f->machine.settings ? json_tokener_parse(f->machine.settings) : NULL;
-	json_object *v = json_object_is_type(o, json_type_object) ? json_object_object_get(o, key) : NULL;
-	char *s = json_object_is_type(v, json_type_string) ? xstrdup(json_object_get_string(v)) : NULL;
-
-	json_object_put(o);
-	return s;
-}
-
-/* The same words as kernels/machine-qemu.c gives. */
-static void set_qemu(const struct facts *f, struct buf *b)
-{
-	bool icount = streq(f->machine.driver, "qemu-icount");
-	_cleanup_free_ char *program = machine_text(f, "qemu"), *append = machine_text(f, "append"), *more = NULL;
-	_cleanup_buf_ struct buf a = {0};
-
-	set(b, "qemu", program && *program ? program : "qemu-system-x86_64");
-	buf_adds(b, "qemu=${KPB_QEMU:-$qemu}\n");
-	buf_adds(&a, "-no-user-config -nodefaults -display none -no-reboot -machine pc ");
-	if (icount)
-		buf_addf(&a, "-accel tcg,thread=single -icount shift=%" PRId64 ",sleep=off -smp 1 -cpu qemu64 "
-			 "-rtc base=2024-01-01T00:00:00,clock=vm", machine_number(f, "icount_shift", 3));
-	else
-		buf_addf(&a, "-accel $accel -cpu $cpu -smp %" PRId64, machine_number(f, "cpus", 1));
-	buf_addf(&a, " -m %" PRId64 "M", machine_number(f, "memory_mb", 512));
-	set(b, "qemu_arguments", a.s);
-	more = xasprintf("console=ttyS0 rdinit=/init panic=-1 oops=panic reboot=t nokaslr random.trust_cpu=off%s%s%s",
-			 icount ? " norandmaps" : "", append ? " " : "", append ? append : "");
-	set(b, "kernel_arguments", more);
+	if (r == 0)
+		r = machine_from_json(f->machine.name, f->machine.driver, f->machine.settings, ret);
+	return r == -ENOENT ? 0 : r;
 }
 
 /* What is to be fetched; commits of a patch series cannot be, they are made of its mails. */
@@ -182,7 +151,7 @@ static int add_commits(const struct facts *f, struct buf *b)
 	return 0;
 }
 
-static void add_header(const struct facts *f, const char *packages, struct buf *b)
+static void add_header(const struct facts *f, const char *packages, const struct machine_script *machine, struct buf *b)
 {
 	_cleanup_buf_ struct buf what = {0};
 	_cleanup_free_ char *failure = f->c.failure ? facts_failure(f) : NULL;
@@ -209,17 +178,15 @@ static void add_header(const struct facts *f, const char *packages, struct buf *
 	comment(b, "	apt-get install ", packages);
 	if (facts_machine_kind(f))
 		comment(b, "Measured on: ", facts_machine_kind(f));
-	if (streq(f->machine.driver, "qemu"))
-		buf_adds(b, "# KPB_ACCEL=kvm or tcg says how QEMU runs it; without, KVM where there is /dev/kvm.\n");
-	if (startswith(f->machine.driver, "qemu"))
-		buf_adds(b, "# KPB_QEMU=PROGRAM takes another QEMU than the robot's.\n");
+	buf_adds(b, buf_str(&machine->comments));
 	buf_adds(b, "\nset -eu\n\n");
 }
 
 int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf *out)
 {
+	_cleanup_(machine_script_release) struct machine_script machine = {0};
+	_cleanup_machine_ struct machine m = {0};
 	bool kernel = !streq(f->tree.kind, "program");
-	bool vm = kernel && (streq(f->machine.driver, "qemu") || streq(f->machine.driver, "qemu-icount"));
 	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, job_packages = {0}, config = {0}, fixed = {0},
 				 expected = {0};
 	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL, *ns = NULL,
@@ -227,15 +194,18 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir());
 	int r = fs_read(path, 1 << 20, &fixed);
 
+	r = r < 0 ? r : load_machine(f, &m);
 	if (r < 0)
 		return r;
+	if (kernel)
+		machine_script(&m, &machine);
 	if (kernel && (r = read_config(f, &config)) < 0)
 		return r;
-	needs(f, kernel, vm, &packages, &programs, &job_packages);
-	add_header(f, buf_str(&packages), &b);
+	needs(f, kernel, machine.packages, &packages, &programs, &job_packages);
+	add_header(f, buf_str(&packages), &machine, &b);
 	number = xasprintf("%" PRId64, f->c.id);
-	if (streq(f->machine.driver, "qemu-icount"))
-		ns = xasprintf("%d", 1 << MIN(machine_number(f, "icount_shift", 3), 10));
+	if (machine_ns_per_insn(&m) > 0)
+		ns = xasprintf("%g", machine_ns_per_insn(&m));
 	add_signed_percent(&expected, f->effect);
 	const char *const values[][2] = {
 		{"case_number", number},
@@ -250,9 +220,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 		{"programs", buf_str(&programs)},
 		{"kind", kernel ? "kernel" : "program"},
 		{"fails", f->c.failure ? "yes" : ""},
-		{"how", vm	 ? "vm"
-			: kernel ? "by_hand"
-				 : "here"},
+		{"how", !kernel ? "here" : machine.how ? machine.how : "by_hand"},
 		{"build_command", command && *command ? command : "make"},
 		{"artefact", artefact},
 		{"ns_per_insn", ns},
@@ -263,8 +231,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	if (r < 0)
 		return r;
 	buf_adds(&b, "boots=${BOOTS:-3}\n");
-	if (vm)
-		set_qemu(f, &b);
+	buf_adds(&b, buf_str(&machine.variables));
 	add_document(&b, "job_script", f->job.script ? f->job.script : "");
 	if (kernel)
 		add_document(&b, "kernel_config", buf_str(&config));

@@ -63,8 +63,10 @@ static int show(struct ctx *c, const struct machine *m)
 	const struct machine_ops *ops = machine_driver(m->driver);
 	_cleanup_free_ char *text = text_of(m);
 	struct json_object *o = json_object_new_object();
+	struct settings parts[MACHINE_PARTS];
 	struct machine_view v;
 
+	machine_settings(m, parts);
 	view_get(c, m, &v);
 	put_text(o, "name", m->name);
 	put_text(o, "driver", m->driver);
@@ -75,11 +77,8 @@ static int show(struct ctx *c, const struct machine *m)
 	put_text(o, "note", v.in_db ? v.db.note : NULL);
 	put_text(o, "description", text);
 	put(o, "deterministic", json_object_new_boolean(ops && (ops->flags & MACHINE_DETERMINISTIC)));
-	if (ops && (ops->flags & MACHINE_BOOTS)) {
-		put(o, "cpus", json_object_new_int(m->cpus));
-		put(o, "memory_mb", json_object_new_int(m->memory_mb));
-		put_text(o, "append", m->append);
-	}
+	for (size_t i = 1; parts[i].table; i++) /* the first ones stand above */
+		settings_to_json(parts[i].table, parts[i].base, SETTINGS_SHOWN, o);
 	if (c->json) {
 		json_print(stdout, o, false);
 	} else {
@@ -178,7 +177,7 @@ static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, s
 static int boot_values(const struct boot_options *b, const struct job *job, const struct machine *m, struct boot_result *r)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/result", b->out);
-	struct run_facts facts = {r->exit_status, r->icount_ns_per_insn, MAX(m->cpus, 1)};
+	struct run_facts facts = {r->exit_status, r->ns_per_insn, MAX(m->cpus, 1)};
 	struct metric_set values = {0};
 	int e = 0;
 

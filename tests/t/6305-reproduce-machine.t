@@ -36,8 +36,13 @@ machines:
     append: "nosmt"
     boot_timeout: 6s
 EOF
-all=$(sed -nE '/^static const struct key machine_keys/,/^}/s/^\t[A-Z]+\("([a-z_]*)".*/\1/p' bot/config.c)
-[ "$(echo "$all" | wc -l)" -ge 8 ]; ok $? "the settings of machines are read from bot/config.c"
+for name in counted plain; do
+	kp machine show $name --json >"$dir/$name.json" 2>"$dir/out"; ok $? "machine show $name"
+done
+all=$(for name in counted plain; do
+	field "$dir/$name.json" '"\n".join(list(o)[list(o).index("deterministic") + 1:])'
+done | sort -u)
+[ "$(echo "$all" | wc -l)" -ge 6 ]; ok $? "the settings of both drivers are in it"
 untried=''
 for key in $all; do grep -q "^    $key:" "$dir/etc/kperfbot.yaml" || untried="$untried $key"; done
 is "$untried" "" "every setting is tried below: a new one must be in the script, or not measure"

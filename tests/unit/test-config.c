@@ -14,6 +14,35 @@ static void write_file(const char *name, const char *text)
 		printf("Bail out! %s\n", err_msg());
 }
 
+/* A setting of the machine's driver. */
+static void is_own(const struct config *c, const char *name, const char *key, const char *value)
+{
+	struct settings part[MACHINE_PARTS];
+	_cleanup_free_ char *text = NULL;
+
+	machine_settings(config_machine(c, name), part);
+	text = setting_text(setting_find(part[2].table, key), part[2].base);
+	is_str(text, value, "machine %s: %s", name, key);
+}
+
+/* Each driver has its own. */
+static void test_driver_settings(void)
+{
+	struct config c = {0};
+
+	write_file("kperfbot.yaml", "machines:\n  m:\n    driver: qemu\n    icount_shift: 3\n    memory: 100\n  local:\n    memory_mb: 512\n"
+		   "  n:\n    driver: qenu\n");
+	is_int(config_load(dir, &c), -EINVAL, "settings that their drivers do not have");
+	ok(strstr(err_msg(), ":4:5: driver 'qemu' has no setting 'icount_shift'"), "another driver's");
+	ok(strstr(err_msg(), ":5:5: driver 'qemu' has no setting 'memory', did you mean 'memory_mb'?"), "the nearest one");
+	ok(strstr(err_msg(), ":7:5: driver 'local' has no setting 'memory_mb'"), "of a builtin machine");
+	ok(strstr(err_msg(), "8:3: machine 'n' needs a 'driver', one of: local "), "a driver that is none");
+	write_file("kperfbot.yaml", "machines:\n  qemu:\n    driver: qemu-icount\n    icount_shift: 1\n");
+	is_int(config_load(dir, &c), 0, "a builtin machine may get another driver");
+	is_own(&c, "qemu", "icount_shift", "1");
+	config_release(&c);
+}
+
 /* Each number is as wide as its key says, and touches no other. */
 static void test_numbers(void)
 {
@@ -25,7 +54,7 @@ static void test_numbers(void)
 		   "  proof_boots: 1000\n  detect_boots: 100\nmail:\n  max_recipients: 1000\n  max_per_day: 100000\n"
 		   "trees:\n  t:\n    url: https://example.org/t.git\n    max_commits: 1000000\n    interval: 720h\n"
 		   "machines:\n  m:\n    driver: qemu\n    cpus: 4096\n    memory_mb: 16777216\n"
-		   "    icount_shift: 10\n");
+		   "  n:\n    driver: qemu-icount\n    icount_shift: 10\n");
 	is_int(config_load(dir, &c), 0, "all numbers at their upper ends");
 	is_int(c.build_slots, 256, "build_slots");
 	is_int(c.build_jobs, 1024, "build_jobs");
@@ -42,8 +71,9 @@ static void test_numbers(void)
 	is_int(c.n_trees ? c.tree[0].max_commits : 0, 1000000, "max_commits");
 	is_int(c.n_trees ? (int64_t)c.tree[0].interval_s : 0, 30 * 86400, "interval");
 	is_int(config_machine(&c, "m")->cpus, 4096, "cpus");
-	is_int(config_machine(&c, "m")->memory_mb, 1 << 24, "memory_mb");
-	is_int(config_machine(&c, "m")->icount_shift, 10, "icount_shift");
+	is_own(&c, "m", "memory_mb", "16777216");
+	is_own(&c, "n", "icount_shift", "10");
+	is_own(&c, "n", "memory_mb", "512");
 	config_release(&c);
 }
 
@@ -52,6 +82,7 @@ int main(void)
 	if (!mkdtemp(dir))
 		return 1;
 	test_numbers();
+	test_driver_settings();
 	fs_rm_rf(dir);
 	return tap_done();
 }

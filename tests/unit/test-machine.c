@@ -228,11 +228,25 @@ static void test_console(void)
 	is_str(none, "", "an empty console has an empty tail");
 }
 
+/* Any machine of a driver, with one setting of its own. */
+static struct machine machine_of(const char *driver, const char *key, const char *value)
+{
+	struct settings part[MACHINE_PARTS];
+	struct machine m;
+
+	is_int(machine_init(&m, "x", driver), 0, "a machine of driver %s", driver);
+	machine_settings(&m, part);
+	for (size_t i = 0; key && part[i].table; i++)
+		if (setting_find(part[i].table, key))
+			is_int(setting_set(setting_find(part[i].table, key), part[i].base, value), 0, "%s: %s", key, value);
+	return m;
+}
+
 static bool trusted;
 
 static struct boot_result local(const char *script, double timeout, const char *dir, volatile const int *cancel)
 {
-	struct machine m = {.name = (char *)"here", .driver = (char *)"local"};
+	_cleanup_machine_ struct machine m = machine_of("local", NULL, NULL);
 	_cleanup_free_ char *out = xasprintf("%s/%s", tmp, dir);
 	struct boot_request q = {.machine = &m, .image = "/etc/passwd", .script = script, .script_timeout_s = timeout,
 				 .env = ARGV("EXTRA=e x"), .perturb = 7, .out_dir = out, .trusted = trusted,
@@ -318,6 +332,8 @@ static void test_local_hostile(void)
 /* What the rest of the program relies on, of each row of the list. */
 static void test_drivers(void)
 {
+	_cleanup_machine_ struct machine m = machine_of("local", NULL, NULL);
+
 	for (const struct machine_ops *const *o = machine_drivers(); *o; o++) {
 		const char *name = (*o)->name;
 
@@ -328,14 +344,49 @@ static void test_drivers(void)
 	ok(!machine_driver("nosuch") && !machine_driver(NULL), "no driver of another name");
 	ok(machine_driver(machine_default(false))->flags & MACHINE_BOOTS, "a kernel's own machine boots it");
 	ok(!(machine_driver(machine_default(true))->flags & MACHINE_BOOTS), "a program's does not");
-	is_int(machine_profile_check(&(struct machine){.name = (char *)"x", .driver = (char *)"local"}), -ENOTSUP,
-	       "counts no instructions");
+	is_int(machine_profile_check(&m), -ENOTSUP, "counts no instructions");
 	ok(strstr(err_msg(), "only the drivers qemu and qemu-icount"), "the error names who does: %s", err_msg());
+}
+
+/* What is stored of any driver's machine makes the same one again, and what an older program stored makes one, too. */
+static void test_machine_stored(void)
+{
+	for (const struct machine_ops *const *o = machine_drivers(); *o; o++) {
+		_cleanup_machine_ struct machine m = machine_of((*o)->name, "cpus", "1"), again = {0};
+		_cleanup_free_ char *stored = machine_to_json(&m);
+		struct settings a[MACHINE_PARTS], b[MACHINE_PARTS];
+
+		is_int(machine_from_json("x", (*o)->name, stored, &again), 0, "%s: %s", (*o)->name, stored);
+		machine_settings(&m, a);
+		machine_settings(&again, b);
+		for (size_t i = 0; a[i].table; i++)
+			for (const struct setting *s = a[i].table; s->name; s++)
+				ok(setting_equal(s, a[i].base, b[i].base), "%s: %s comes back", (*o)->name, s->name);
+	}
+}
+
+static void test_machine_old(void)
+{
+	static const char old[] = "{\"cpus\":2,\"memory_mb\":130,\"icount_shift\":5,\"append\":\"quiet\",\"gone\":1}";
+	_cleanup_machine_ struct machine m = {0}, none = {0};
+	_cleanup_(machine_script_release) struct machine_script s = {0};
+
+	is_int(machine_from_json("x", "qemu-icount", old, &m), 0, "settings of an older program");
+	is_int(m.cpus, 2, "what all machines have");
+	ok(machine_ns_per_insn(&m) == 32, "and what one driver has");
+	machine_script(&m, &s);
+	is_str(s.how, "vm", "it can be told in a script");
+	ok(strstr(buf_str(&s.variables), " -m 130M'") && strstr(buf_str(&s.variables), " quiet'"), "with its numbers");
+	is_int(machine_from_json("x", "local", NULL, &none), 0, "none at all are the defaults");
+	ok(machine_ns_per_insn(&none) == 0, "no instructions are counted there");
+	is_int(machine_from_json("x", "local", "[1", &none), -EBADMSG, "no JSON");
+	is_int(machine_from_json("x", "nope", "{}", &none), -EINVAL, "no driver");
+	ok(strstr(err_msg(), " qemu-icount"), "all drivers are named: %s", err_msg());
 }
 
 static void test_machine_errors(void)
 {
-	struct machine m = {.name = (char *)"x", .driver = (char *)"qemu-icount", .qemu = (char *)"no-such-qemu"};
+	_cleanup_machine_ struct machine m = machine_of("qemu-icount", "qemu", "no-such-qemu"), two = machine_of("qemu-icount", "cpus", "2");
 	_cleanup_free_ char *out = xasprintf("%s/e", tmp), *old = xasprintf("%s/e/1/.boot/lock", tmp);
 	_cleanup_free_ char *dir = NULL, *used = xasprintf("%s/e/2", tmp), *kept = xasprintf("%s/.boot", used);
 	struct boot_request q = {.machine = &m, .image = "/none", .root_image = "/etc/passwd", .script = "", .out_dir = out};
@@ -351,10 +402,9 @@ static void test_machine_errors(void)
 	is_int(r.verdict, RUN_INFRA, "missing QEMU is infra");
 	ok(strstr(r.cause, "apt-get install"), "and says what to do: %s", r.cause);
 	boot_result_release(&r);
-	m.driver = (char *)"nope";
+	q.machine = &(struct machine){.name = (char *)"x", .driver = (char *)"nope"};
 	is_int(machine_boot(&q, &r), -ENOENT, "an unknown driver is an error");
-	m = (struct machine){.name = (char *)"x", .driver = (char *)"qemu-icount", .cpus = 2};
-	ok(machine_driver("qemu-icount")->check(&m) == -EINVAL, "qemu-icount refuses two CPUs");
+	ok(machine_driver("qemu-icount")->check(&two) == -EINVAL, "qemu-icount refuses two CPUs");
 	is_int(fs_mkdir_parent(old) | fs_write_atomic(old, "", 0), 0, "a folder of a dead worker");
 	is_int(boot_folder_make(used, &dir, &lock), 0, "and one of a living worker");
 	machine_clean_stale(tmp);
@@ -418,6 +468,8 @@ int main(void)
 		ok(true, "in a box # SKIP %s", err_msg());
 	}
 	test_drivers();
+	test_machine_stored();
+	test_machine_old();
 	test_machine_errors();
 	test_root();
 	(void)fs_rm_rf(tmp);

@@ -183,6 +183,19 @@ static void test_yaml(void)
 	settings_release(table, &e);
 }
 
+/* A default may lie outside of the limits; stored, it stays what it is. */
+static void test_json_outside(void)
+{
+	struct json_object *o = json_object_new_object();
+	struct more m = {0};
+
+	settings_default(more_table, &m);
+	settings_to_json(more_table, &m, SETTINGS_STORED, o);
+	settings_from_json(more_table, &m, o);
+	is_int(m.depth, -1, "a default outside of the limits comes back from JSON");
+	json_object_put(o);
+}
+
 static void test_json(void)
 {
 	static const char stored[] =
@@ -225,6 +238,7 @@ static void test_json(void)
 	is_int(e.to.n, 0, "a list that is empty, and is not by default, stays empty");
 	settings_from_json(table, &e, NULL);
 	is_int(e.to.n, 1, "no JSON gives the defaults");
+	test_json_outside();
 	settings_release(table, &e);
 	settings_release(table, &f);
 	json_object_put(o);
