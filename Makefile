@@ -98,7 +98,7 @@ unit: $(UNIT)
 #: knobs: DEVELOPER=1 (warnings are errors)  SANITIZE=1 (ASan, UBSan, leaks)  V=1 (show commands)
 
 DEPS_BUILD := gcc make pkg-config libgit2-dev libcurl4-openssl-dev libsqlite3-dev libjson-c-dev libyaml-dev \
-	libsystemd-dev r-mathlib libzstd-dev libsmartcols-dev libssl-dev libseccomp-dev libarchive-dev libpcre2-dev
+	libsystemd-dev r-mathlib libzstd-dev libsmartcols-dev libssl-dev libseccomp-dev libarchive-dev libpcre2-dev uthash-dev
 DEPS_RUN := git qemu-system-x86 stress-ng linux-perf bubblewrap uidmap busybox-static iproute2 ethtool time zstd lz4 \
 	cpio xz-utils flex bison bc libelf-dev linux-source-6.1 perl patch kmod procps pahole xdp-tools sockperf
 DEPS_TEST := iperf3 qperf python3 python3-aiosmtpd python3-scipy sqlite3 shellcheck openssl mmdebstrap e2fsprogs

@@ -44,29 +44,6 @@ bool next_sample(struct proc_samples *it, struct proc_sample *ret)
 	return inside && ret->len;
 }
 
-static uint32_t hash_of(const char *s)
-{
-	uint32_t h = 2166136261u; /* FNV-1a */
-
-	for (; *s; s++)
-		h = (h ^ (unsigned char)*s) * 16777619u;
-	return h;
-}
-
-static void grow_hash(struct sampled_set *l)
-{
-	free(l->hash);
-	l->n_hash = l->n_hash ? 4 * l->n_hash : 1024;
-	l->hash = xcalloc(l->n_hash, sizeof(*l->hash));
-	for (size_t i = 0; i < l->n; i++) {
-		size_t k = hash_of(l->v[i].name) % l->n_hash;
-
-		while (l->hash[k])
-			k = (k + 1) % l->n_hash;
-		l->hash[k] = (uint32_t)i + 1;
-	}
-}
-
 void sampled_add(struct sampled_set *l, const char *name, double v)
 {
 	ssize_t at = isfinite(v) && fabs(v) <= 1e18 ? sampled_index(l, name) : -1;
@@ -86,30 +63,22 @@ void sampled_add(struct sampled_set *l, const char *name, double v)
 
 ssize_t sampled_index(struct sampled_set *l, const char *name)
 {
-	size_t k;
+	size_t len = strlen(name), at;
 
-	if (!*name)
-		return -1;
-	if (2 * l->n >= l->n_hash)
-		grow_hash(l);
-	for (k = hash_of(name) % l->n_hash; l->hash[k] && strcmp(l->v[l->hash[k] - 1].name, name);)
-		k = (k + 1) % l->n_hash;
-	if (!l->hash[k]) {
-		if (l->n == MAX_SERIES)
-			return -1;
+	if (!len || l->n == MAX_SERIES)
+		return hash_find(&l->names, name, len);
+	at = hash_add(&l->names, name, len);
+	if (at == l->n) {
 		GROW(l->v, l->n, l->cap);
-		l->v[l->n] = (struct sampled){.name = xstrdup(name)};
-		l->hash[k] = (uint32_t)++l->n;
+		l->v[l->n++] = (struct sampled){.name = hash_key(&l->names, at)};
 	}
-	return (ssize_t)l->hash[k] - 1;
+	return (ssize_t)at;
 }
 
 void sampled_release(struct sampled_set *l)
 {
-	for (size_t i = 0; i < l->n; i++)
-		free(l->v[i].name);
 	free(l->v);
-	free(l->hash);
+	hash_release(&l->names);
 	*l = (struct sampled_set){0};
 }
 

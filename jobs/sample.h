@@ -9,6 +9,7 @@
 #ifndef KPB_JOBS_SAMPLE_H
 #define KPB_JOBS_SAMPLE_H
 #include "jobs/job.h"
+#include "lib/hash.h"
 #include "lib/text.h"
 
 struct proc_sample { const char *s; size_t len; double uptime; };
@@ -16,9 +17,9 @@ struct proc_samples { const char *text; size_t len, pos; };
 /* Only samples with text in them, whose last line has its end. */
 bool next_sample(struct proc_samples *it, struct proc_sample *ret);
 
-/* A number of each sample, by name. Looking up is by hash: there may be thousands. */
-struct sampled { char *name; double first, last, sum, max; size_t n; bool fell; };
-struct sampled_set { struct sampled *v; size_t n, cap; uint32_t *hash; size_t n_hash; };
+/* A number of each sample, by name; names: that of v[i] is key i. */
+struct sampled { const char *name; double first, last, sum, max; size_t n; bool fell; };
+struct sampled_set { struct sampled *v; size_t n, cap; struct hash names; };
 void sampled_add(struct sampled_set *l, const char *name, double v);
 /* The place of a name, new or known, in v; -1 where there are too many. */
 ssize_t sampled_index(struct sampled_set *l, const char *name);

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The commits between two as a graph, and which of them cannot change an x86 kernel. */
 #include "kernels/tree-internal.h"
+#include "lib/hash.h"
 
 #define PARENTS_MAX 512         /* Linux has one with 66 */
 #define JUDGE_S 60              /* for all commits together */
 #define NEAR 30000              /* commits behind base that are looked through, whatever their dates */
 #define FORKS_RELATED 64        /* fork points among which ancestors are looked for, ... */
 #define FORKS_WALK 20000        /* ... through so many commits of base's past */
+#define PAST_MAX (4 * FORKS_WALK)       /* ... and their parents */
 
 void tree_range_release(struct tree_range *r)
 {
@@ -119,48 +121,23 @@ static bool looks_like_kernel(const git_commit *c)
 	return true;
 }
 
-/* ---- commit id -> node, open addressing; node 0 (base) is never in it ---- */
+/* ---- commit id -> node; node 0 (base) is never in it ---- */
 
-struct oid_map { git_oid *key; uint32_t *node; size_t mask; };
-
-static size_t oid_slot(const struct oid_map *m, const git_oid *id)
+static uint32_t node_of(const struct hash *map, const git_oid *id)
 {
-	size_t h;
-
-	memcpy(&h, id->id, sizeof(h));
-	for (h &= m->mask; m->node[h] && !git_oid_equal(&m->key[h], id); h = (h + 1) & m->mask)
-		;
-	return h;
+	return (uint32_t)(hash_find(map, id->id, GIT_OID_RAWSZ) + 1);
 }
 
-static void oid_map_put(struct oid_map *m, const git_oid *id, uint32_t node)
+static uint32_t node_add(struct hash *map, const git_oid *id)
 {
-	size_t slot = oid_slot(m, id);
-
-	m->key[slot] = *id;
-	m->node[slot] = node;
+	return (uint32_t)hash_add(map, id->id, GIT_OID_RAWSZ) + 1;
 }
 
-static void oid_map_room(struct oid_map *m, size_t n)
+static void map_nodes(struct hash *map, const git_oid *ids, size_t n)
 {
-	size_t size = 16;
-
-	while (size < 2 * n)
-		size *= 2;
-	*m = (struct oid_map){xcalloc(size, sizeof(*m->key)), xcalloc(size, sizeof(*m->node)), size - 1};
-}
-
-static void oid_map_make(struct oid_map *m, const git_oid *ids, size_t n)
-{
-	oid_map_room(m, n);
+	hash_release(map);
 	for (size_t i = 0; i < n; i++)
-		oid_map_put(m, &ids[i], i + 1);
-}
-
-static void oid_map_release(struct oid_map *m)
-{
-	free(m->key);
-	free(m->node);
+		node_add(map, &ids[i]);
 }
 
 /* id: of nodes 1 .. n, the fork points first */
@@ -170,7 +147,7 @@ struct range_walk {
 	size_t n, cap, n_forks;
 	bool kernel;
 	usec_t judge_until;
-	struct oid_map map;
+	struct hash map;
 	struct dag_builder b;
 	struct strv ends;
 };
@@ -178,21 +155,13 @@ struct range_walk {
 static void walk_release(struct range_walk *w)
 {
 	dag_release(&w->b.d);
-	oid_map_release(&w->map);
+	hash_release(&w->map);
 	strv_release(&w->ends);
 	free(w->id);
 	git_repository_free(w->repo);
 }
 
 /* ---- libgit2 ends its walk by dates: where one is wrong, it gives out commits that base has already ---- */
-
-struct flood { struct oid_map seen; git_oid *queue; size_t n, cap; };
-
-static void spread_release(struct flood *s)
-{
-	oid_map_release(&s->seen);
-	free(s->queue);
-}
 
 /* With a walked commit base has all walked ones below it, so also one with no walked parent; and no child of its
  * own. */
@@ -201,7 +170,7 @@ static bool hangs_on_base(struct range_walk *w, const git_oid *base, git_commit 
 	for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
 		const git_oid *p = git_commit_parent_id(c, i);
 
-		if (git_oid_equal(p, base) || w->map.node[oid_slot(&w->map, p)])
+		if (git_oid_equal(p, base) || node_of(&w->map, p))
 			return true;
 	}
 	return false;
@@ -221,53 +190,43 @@ static int may_be_of_base(struct range_walk *w, const git_oid *base)
 	return 0;
 }
 
-static void spread_to(struct flood *s, const git_oid *id)
-{
-	if (s->seen.node[oid_slot(&s->seen, id)])
-		return;
-	oid_map_put(&s->seen, id, 1);
-	GROW(s->queue, s->n, s->cap);
-	s->queue[s->n++] = *id;
-}
-
 /* What base has, by the graph alone, the nearest first: of NEAR commits, and of all walked ones below those. */
-static void spread_from(struct range_walk *w, const git_oid *base, struct flood *s)
+static void spread_from(struct range_walk *w, const git_oid *base, struct hash *seen)
 {
-	oid_map_room(&s->seen, NEAR + w->n);
-	spread_to(s, base);
-	for (size_t i = 0; i < s->n; i++) {
+	node_add(seen, base);
+	for (size_t i = 0; i < seen->n; i++) {
+		const git_oid *id = (const git_oid *)hash_key(seen, i);
 		_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 
-		if (i >= NEAR && !w->map.node[oid_slot(&w->map, &s->queue[i])])
+		if (i >= NEAR && !node_of(&w->map, id))
 			continue;
-		if (git_commit_lookup(&c, w->repo, &s->queue[i]) < 0) /* the edge of a shallow history */
+		if (git_commit_lookup(&c, w->repo, id) < 0) /* the edge of a shallow history */
 			continue;
 		for (unsigned k = 0; k < git_commit_parentcount(c); k++) {
 			const git_oid *p = git_commit_parent_id(c, k);
 
-			if (s->n < NEAR || w->map.node[oid_slot(&w->map, p)])
-				spread_to(s, p);
+			if (seen->n < NEAR || node_of(&w->map, p))
+				node_add(seen, p);
 		}
 	}
 }
 
 static int drop_what_base_has(struct range_walk *w, const git_oid *base)
 {
-	_cleanup_(spread_release) struct flood s = {0};
+	_cleanup_hash_ struct hash seen = {0};
 	size_t k = 0;
 	int r;
 
-	oid_map_make(&w->map, w->id, w->n);
+	map_nodes(&w->map, w->id, w->n);
 	r = may_be_of_base(w, base);
 	if (r > 0)
-		spread_from(w, base, &s);
-	for (size_t i = 0; s.n && i < w->n; i++)
-		if (!s.seen.node[oid_slot(&s.seen, &w->id[i])])
+		spread_from(w, base, &seen);
+	for (size_t i = 0; seen.n && i < w->n; i++)
+		if (!node_of(&seen, &w->id[i]))
 			w->id[k++] = w->id[i];
-	if (s.n)
+	if (seen.n)
 		w->n = k;
-	oid_map_release(&w->map);
-	w->map = (struct oid_map){0};
+	hash_release(&w->map);
 	return MIN(r, 0);
 }
 
@@ -343,7 +302,7 @@ static int forks_find(struct range_walk *w, const git_oid *base, struct forks *f
 		for (unsigned k = 0; r == 0 && !end && k < git_commit_parentcount(c); k++) {
 			const git_oid *id = git_commit_parent_id(c, k);
 
-			if (git_oid_equal(id, base) || w->map.node[oid_slot(&w->map, id)])
+			if (git_oid_equal(id, base) || node_of(&w->map, id))
 				continue;
 			GROW(f->id, f->n, f->cap);
 			f->id[f->n++] = *id;
@@ -362,16 +321,15 @@ static int forks_find(struct range_walk *w, const git_oid *base, struct forks *f
 
 /* Commits of the past by number, the fork points first; which fork points descend from each. */
 struct base_past {
-	struct oid_map map;
+	struct hash map;
 	uint64_t *from;
-	uint32_t n;
 	struct { uint32_t child, parent; } *edge;
 	size_t n_edges, cap;
 };
 
 static void past_release(struct base_past *p)
 {
-	oid_map_release(&p->map);
+	hash_release(&p->map);
 	free(p->from);
 	free(p->edge);
 }
@@ -379,13 +337,7 @@ static void past_release(struct base_past *p)
 /* Its number, from 1; 0: no room. */
 static uint32_t past_number(struct base_past *p, const git_oid *id)
 {
-	size_t slot = oid_slot(&p->map, id);
-
-	if (!p->map.node[slot] && p->n < p->map.mask / 2) {
-		p->map.key[slot] = *id;
-		p->map.node[slot] = ++p->n;
-	}
-	return p->map.node[slot];
+	return p->map.n < PAST_MAX ? node_add(&p->map, id) : node_of(&p->map, id);
 }
 
 /* Walks back by date until every fork point has been met. */
@@ -441,13 +393,9 @@ static void past_descend(struct base_past *p)
 static int forks_relate(struct range_walk *w, const struct forks *f, uint64_t *ret_from)
 {
 	_cleanup_(past_release) struct base_past p = {0};
-	size_t size = 1;
 	int r;
 
-	while (size < 4 * FORKS_WALK)
-		size *= 2;
-	p.map = (struct oid_map){xcalloc(size, sizeof(*p.map.key)), xcalloc(size, sizeof(*p.map.node)), size - 1};
-	p.from = xcalloc(size, sizeof(*p.from));
+	p.from = xcalloc(PAST_MAX + 1, sizeof(*p.from));
 	r = past_walk(w, f, &p);
 	past_descend(&p);
 	memcpy(ret_from, p.from, (f->n + 1) * sizeof(*ret_from));
@@ -507,7 +455,7 @@ static int add_node(struct range_walk *w, const git_oid *id, char **ret_why)
 		return dag_add(&w->b, NULL, 0);
 	parent = xcalloc(git_commit_parentcount(c), sizeof(*parent));
 	for (unsigned i = 0; i < git_commit_parentcount(c); i++) {
-		uint32_t node = w->map.node[oid_slot(&w->map, git_commit_parent_id(c, i))];
+		uint32_t node = node_of(&w->map, git_commit_parent_id(c, i));
 		bool twice = false;
 
 		for (size_t k = 0; k < n; k++)
@@ -537,7 +485,7 @@ int tree_range(const char *git_dir, const char *base, const char *head, size_t m
 		return r;
 	w.kernel = looks_like_kernel(ch);
 	w.judge_until = mono_usec() + JUDGE_S * USEC_PER_SEC;
-	oid_map_make(&w.map, w.id, w.n);
+	map_nodes(&w.map, w.id, w.n);
 	r = dag_add(&w.b, NULL, 0);
 	if (r >= 0)
 		r = forks_find(&w, git_commit_id(cb), &forks);
@@ -545,8 +493,7 @@ int tree_range(const char *git_dir, const char *base, const char *head, size_t m
 		r = forks_add(&w, &forks);
 	if (r < 0)
 		return r;
-	oid_map_release(&w.map);
-	oid_map_make(&w.map, w.id, w.n);
+	map_nodes(&w.map, w.id, w.n);
 	out.n_forks = (uint32_t)w.n_forks;
 	out.oid = xcalloc(w.n + 1, sizeof(*out.oid));
 	out.why = xcalloc(w.n + 1, sizeof(*out.why));

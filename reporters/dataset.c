@@ -8,66 +8,13 @@
 
 #define MAX_CELLS 100000000ULL  /* 800 MB: beyond, a file lists runs that share no metrics */
 
-/* ---- names ---- */
-
-static uint64_t hash(const char *s)
-{
-	uint64_t h = 14695981039346656037ULL;   /* FNV-1a */
-
-	while (*s)
-		h = (h ^ (unsigned char)*s++) * 1099511628211ULL;
-	return h ^ h >> 29;
-}
-
-static uint32_t *find_slot(const struct name_map *m, const char *name)
-{
-	size_t i = hash(name) & (m->n_slots - 1);
-
-	while (m->slot[i] && strcmp(m->name[m->slot[i] - 1], name))
-		i = (i + 1) & (m->n_slots - 1);
-	return &m->slot[i];
-}
-
-static void grow_slots(struct name_map *m)
-{
-	free(m->slot);
-	m->n_slots = m->n_slots ? 2 * m->n_slots : 64;
-	m->slot = xcalloc(m->n_slots, sizeof(*m->slot));
-	for (size_t i = 0; i < m->n; i++)
-		*find_slot(m, m->name[i]) = (uint32_t)i + 1;
-}
-
-size_t name_map_add(struct name_map *m, const char *name)
-{
-	uint32_t *slot;
-
-	if (2 * m->n >= m->n_slots)
-		grow_slots(m);
-	slot = find_slot(m, name);
-	if (!*slot) {
-		GROW(m->name, m->n, m->cap);
-		m->name[m->n++] = xstrdup(name);
-		*slot = (uint32_t)m->n;
-	}
-	return *slot - 1;
-}
-
-void name_map_release(struct name_map *m)
-{
-	for (size_t i = 0; i < m->n; i++)
-		free(m->name[i]);
-	free(m->name);
-	free(m->slot);
-	*m = (struct name_map){0};
-}
-
 /* ---- CSV ---- */
 
 struct sample_row { uint32_t metric, run; double value; size_t line; };
 struct csv_samples {
 	struct csv csv;
 	int metric, run, boot, value;   /* columns */
-	struct name_map metrics, runs, boots;
+	struct hash metrics, runs, boots;
 	uint32_t *run_boot; size_t n_run_boots, cap_run_boots;
 	struct sample_row *row; size_t n_rows, cap_rows;
 };
@@ -109,11 +56,11 @@ static int read_row(struct csv_samples *s)
 		return r;
 	if (s->boot >= 0)
 		run = xasprintf("%s/%s", c->field[s->boot], c->field[s->run]);
-	row.metric = (uint32_t)name_map_add(&s->metrics, c->field[s->metric]);
-	row.run = (uint32_t)name_map_add(&s->runs, run ? run : c->field[s->run]);
+	row.metric = (uint32_t)hash_add_text(&s->metrics, c->field[s->metric]);
+	row.run = (uint32_t)hash_add_text(&s->runs, run ? run : c->field[s->run]);
 	if (row.run == s->n_run_boots) {
 		GROW(s->run_boot, s->n_run_boots, s->cap_run_boots);
-		s->run_boot[s->n_run_boots++] = s->boot < 0 ? row.run : (uint32_t)name_map_add(&s->boots, c->field[s->boot]);
+		s->run_boot[s->n_run_boots++] = s->boot < 0 ? row.run : (uint32_t)hash_add_text(&s->boots, c->field[s->boot]);
 	}
 	GROW(s->row, s->n_rows, s->cap_rows);
 	s->row[s->n_rows++] = row;
@@ -141,14 +88,14 @@ static int spread_rows(struct csv_samples *s, struct dataset_build *b)
 		return err_set(-E2BIG, "%s: %zu metrics of %zu runs are too many", s->csv.name, s->metrics.n, n);
 	seen = xcalloc((n * s->metrics.n + 31) / 32 + 1, sizeof(*seen));
 	for (size_t i = 0; i < s->metrics.n; i++)
-		add_series(b, s->metrics.name[i], n, b->boot);
+		add_series(b, hash_key(&s->metrics, i), n, b->boot);
 	for (size_t i = 0; i < s->n_rows; i++) {
 		const struct sample_row *row = &s->row[i];
 		size_t at = row->metric * n + row->run;
 
 		if (seen[at / 32] >> at % 32 & 1)
 			return err_set(-EINVAL, "%s:%zu: a second value of metric '%s' in run '%s'", s->csv.name, row->line,
-				       s->metrics.name[row->metric], s->runs.name[row->run]);
+				       hash_key(&s->metrics, row->metric), hash_key(&s->runs, row->run));
 		seen[at / 32] |= 1u << at % 32;
 		b->series[row->metric].v[row->run] = row->value;
 	}
@@ -179,13 +126,14 @@ int dataset_add_text(struct dataset *d, const char *name, char *text, size_t len
 		b->n_runs = s.runs.n;
 		b->boot = TAKE_PTR(s.run_boot);
 		r = spread_rows(&s, b);
-		b->run_name = TAKE_PTR(s.runs.name);
-		s.runs.n = 0;
+		b->run_name = xcalloc(s.runs.n + 1, sizeof(*b->run_name));
+		for (size_t i = 0; i < s.runs.n; i++)
+			b->run_name[i] = xstrdup(hash_key(&s.runs, i));
 	}
 	csv_release(&s.csv);
-	name_map_release(&s.metrics);
-	name_map_release(&s.runs);
-	name_map_release(&s.boots);
+	hash_release(&s.metrics);
+	hash_release(&s.runs);
+	hash_release(&s.boots);
 	free(s.run_boot);
 	free(s.row);
 	return MIN(r, 0);
@@ -234,7 +182,7 @@ static void count_verdicts(struct dataset_build *b, const struct matrix *m)
 int dataset_add_matrix(struct dataset *d, const char *name, const char *subject, const struct matrix *m)
 {
 	struct dataset_build *b = new_build(d, name, subject);
-	struct name_map boots = {0};
+	struct hash boots = {0};
 	_cleanup_free_ size_t *run = xcalloc(m->n_runs + 1, sizeof(*run));
 
 	b->boot = xcalloc(m->n_runs + 1, sizeof(*b->boot));
@@ -243,10 +191,10 @@ int dataset_add_matrix(struct dataset *d, const char *name, const char *subject,
 		if (m->verdict[i] != RUN_OK)
 			continue;
 		run[b->n_runs] = i;
-		b->boot[b->n_runs] = (uint32_t)name_map_add(&boots, m->boot[i]);
+		b->boot[b->n_runs] = (uint32_t)hash_add_text(&boots, m->boot[i]);
 		b->run_name[b->n_runs++] = xasprintf("%" PRId64, m->run[i]);
 	}
-	name_map_release(&boots);
+	hash_release(&boots);
 	for (size_t i = 0; i < m->n_metrics; i++) {
 		struct metric_series *x = add_series(b, m->metric[i].name, b->n_runs, b->boot);
 
@@ -279,7 +227,7 @@ static void fill_gap(const struct dataset *d, size_t b, bool all_runs, const dou
 
 int dataset_finish(struct dataset *d, const struct strv *globs)
 {
-	struct name_map names = {0};
+	struct hash names = {0};
 	size_t N = d->n_builds, most = 0, n;
 	struct metric_series *cell;
 	double *nans;
@@ -288,14 +236,14 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 		most = MAX(most, MAX(d->build[b].n_runs, d->build[b].n_all));
 		for (size_t i = 0; i < d->build[b].n_series; i++)
 			if (wanted(d->build[b].series[i].name, globs))
-				name_map_add(&names, d->build[b].series[i].name);
+				hash_add_text(&names, d->build[b].series[i].name);
 	}
 	n = names.n;
 	cell = xcalloc(n * N + 1, sizeof(*cell));
 	for (size_t b = 0; b < N; b++)
 		for (size_t i = 0; i < d->build[b].n_series; i++)
 			if (wanted(d->build[b].series[i].name, globs))
-				cell[name_map_add(&names, d->build[b].series[i].name) * N + b] = d->build[b].series[i];
+				cell[hash_add_text(&names, d->build[b].series[i].name) * N + b] = d->build[b].series[i];
 	/* one block: NANs, then per metric and build the pointers that cmp_metric wants */
 	d->mem = xcalloc(most + 1 + 3 * n * N, 8);
 	nans = d->mem;
@@ -312,7 +260,7 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 			struct metric_series *x = &cell[i * N + b];
 
 			if (!x->v)
-				fill_gap(d, b, startswith(names.name[i], "last_state."), nans, x);
+				fill_gap(d, b, startswith(hash_key(&names, i), "last_state."), nans, x);
 			value[b] = x->v;
 			boot[b] = x->boot;
 			runs[b] = x->n;
@@ -325,7 +273,7 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 		d->metric[i].min_effect = -1;
 	}
 	free(cell);
-	name_map_release(&names);
+	hash_release(&names);
 	return 0;
 }
 
@@ -334,7 +282,7 @@ int dataset_finish(struct dataset *d, const struct strv *globs)
 static void add_spread(struct dataset_history *h, const char *name, const double *sum, const uint32_t *count, size_t n)
 {
 	double mean = 0, ss = 0;
-	size_t k = 0, i = name_map_add(&h->names, name);
+	size_t k = 0, i = hash_add_text(&h->names, name);
 
 	if (i >= h->cap) {
 		size_t cap = MAX(2 * h->cap, (size_t)256);
@@ -360,12 +308,12 @@ static void add_spread(struct dataset_history *h, const char *name, const double
 
 void dataset_history_add(struct dataset_history *h, const struct matrix *m)
 {
-	struct name_map boots = {0};
+	struct hash boots = {0};
 	_cleanup_free_ uint32_t *boot = xcalloc(m->n_runs + 1, sizeof(*boot)), *count = NULL;
 	_cleanup_free_ double *sum = NULL;
 
 	for (size_t r = 0; r < m->n_runs; r++)
-		boot[r] = (uint32_t)name_map_add(&boots, m->boot[r]);
+		boot[r] = (uint32_t)hash_add_text(&boots, m->boot[r]);
 	count = xcalloc(boots.n + 1, sizeof(*count));
 	sum = xcalloc(boots.n + 1, sizeof(*sum));
 	for (size_t i = 0; i < m->n_metrics; i++) {
@@ -381,13 +329,13 @@ void dataset_history_add(struct dataset_history *h, const struct matrix *m)
 		}
 		add_spread(h, m->metric[i].name, sum, count, boots.n);
 	}
-	name_map_release(&boots);
+	hash_release(&boots);
 }
 
 void dataset_history_apply(struct dataset_history *h, struct dataset *d)
 {
 	for (size_t i = 0; h->names.n && i < d->n_metrics; i++) {
-		size_t at = name_map_add(&h->names, d->metric[i].name);
+		size_t at = hash_add_text(&h->names, d->metric[i].name);
 
 		if (at >= h->cap || !(h->v[at].df > 0) || !(h->v[at].ss > 0))
 			continue;
@@ -398,7 +346,7 @@ void dataset_history_apply(struct dataset_history *h, struct dataset *d)
 
 void dataset_history_release(struct dataset_history *h)
 {
-	name_map_release(&h->names);
+	hash_release(&h->names);
 	free(h->v);
 	*h = (struct dataset_history){0};
 }

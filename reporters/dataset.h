@@ -13,6 +13,7 @@
 #define KPB_REPORTERS_DATASET_H
 #include "bisect/compare.h"
 #include "db/store.h"
+#include "lib/hash.h"
 
 struct metric_series { char *name; double *v; size_t n; const uint32_t *boot; };       /* NAN: the run lacks it */
 struct dataset_build {
@@ -43,15 +44,10 @@ int dataset_finish(struct dataset *d, const struct strv *globs);
 void dataset_release(struct dataset *d);
 
 /* The spread that metrics had in other builds: variances of boots around their build's mean, relative to it. */
-struct name_map { char **name; size_t n, cap; uint32_t *slot; size_t n_slots; };
-struct dataset_history { struct name_map names; struct { double ss, df; } *v; size_t cap; };
+struct dataset_history { struct hash names; struct { double ss, df; } *v; size_t cap; };
 void dataset_history_add(struct dataset_history *h, const struct matrix *m);
 /* Becomes the prior of the metrics: half of its degrees of freedom (spreads drift), at most 30. */
 void dataset_history_apply(struct dataset_history *h, struct dataset *d);
 void dataset_history_release(struct dataset_history *h);
-
-/* A map from text to 0, 1, 2 ... in the order of first use. */
-size_t name_map_add(struct name_map *m, const char *name);
-void name_map_release(struct name_map *m);
 
 #endif
