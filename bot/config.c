@@ -343,7 +343,8 @@ static void load_machine(const struct ynode *name, const struct ynode *map, stru
 
 	if (machine_set_driver(x, n ? n->text : x->driver) < 0) {
 		why = xstrdup(err_msg());
-		mistake(m, ynode_err(name, -EINVAL, "%s", why));
+		mistake(m, ynode_err(name, -EINVAL, "%s%s", why,
+				     n && n->kind == Y_NULL ? " (\"null\" in quotes: without, YAML takes it for nothing)" : ""));
 		if (!x->driver)
 			return;
 	}

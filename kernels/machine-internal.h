@@ -1,14 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * machine-internal.h - what machine.c and the drivers share; nobody else includes it. A driver is one file
- * machine-NAME.c with one const struct machine_ops, listed in machine.c.
+ * machine-NAME.c with one const struct machine_ops, listed in machine.c; machine-null.c is one to copy.
  */
 #ifndef KPB_KERNELS_MACHINE_INTERNAL_H
 #define KPB_KERNELS_MACHINE_INTERNAL_H
 #include "kernels/machine.h"
 #include <sys/types.h>
-
-extern const struct machine_ops machine_local, machine_qemu, machine_qemu_icount;
 
 #define MARK_START "kperfbot: script starts"    /* what the agent says on the console */
 

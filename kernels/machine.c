@@ -14,7 +14,13 @@
 #include <sys/syscall.h>
 #include <sys/wait.h>
 
-static const struct machine_ops *const drivers[] = {&machine_local, &machine_qemu, &machine_qemu_icount, NULL};
+/* All drivers, in the order in which they are listed. */
+#define DRIVERS(X) X(machine_local) X(machine_qemu) X(machine_qemu_icount) X(machine_null)
+
+#define DECLARED(ops) extern const struct machine_ops ops;
+#define LISTED(ops) &ops,
+DRIVERS(DECLARED)
+static const struct machine_ops *const drivers[] = {DRIVERS(LISTED) NULL};
 
 const struct machine_ops *const *machine_drivers(void) { return drivers; }
 

@@ -384,6 +384,38 @@ static void test_machine_old(void)
 	ok(strstr(err_msg(), " qemu-icount"), "all drivers are named: %s", err_msg());
 }
 
+/* The invented runs of a seed are always the same ones: their mean and spread, and how many fail, are what was asked for. */
+static void test_null(void)
+{
+	_cleanup_machine_ struct machine m = machine_of("null", "failure_rate", "0.3");
+	_cleanup_free_ char *out = xasprintf("%s/n", tmp), *path = xasprintf("%s/n/result/command", tmp);
+	struct boot_request q = {.machine = &m, .script = "", .out_dir = out};
+	int failed = 0;
+	double sum = 0, squares = 0;
+	static volatile const int stop = 1;
+	struct boot_result r = {0};
+
+	for (q.perturb = 0; q.perturb < 100; q.perturb++) {
+		_cleanup_buf_ struct buf text = {0};
+		double d = NAN;
+
+		if (machine_boot(&q, &r) < 0 || fs_read(path, 100, &text) < 0 || sscanf(buf_str(&text), "value: %lf", &d) != 1)
+			break;
+		failed += r.verdict == RUN_CRASHED;
+		sum += d - 1000;
+		squares += (d - 1000) * (d - 1000);
+		boot_result_release(&r);
+	}
+	is_int(q.perturb, 100, "runs without a machine");
+	is_near(sum / 100, 0, 3, "their mean is the value");
+	is_near(sqrt(squares / 100), 10, 2.5, "they scatter by one per cent");
+	ok(failed > 15 && failed < 45, "%d of 100 crash, of a rate of 0.3", failed);
+	q.cancel = &stop;
+	machine_boot(&q, &r);
+	is_int(r.verdict, RUN_INFRA, "one that is stopped is nobody's fault");
+	boot_result_release(&r);
+}
+
 static void test_machine_errors(void)
 {
 	_cleanup_machine_ struct machine m = machine_of("qemu-icount", "qemu", "no-such-qemu"), two = machine_of("qemu-icount", "cpus", "2");
@@ -470,6 +502,7 @@ int main(void)
 	test_drivers();
 	test_machine_stored();
 	test_machine_old();
+	test_null();
 	test_machine_errors();
 	test_root();
 	(void)fs_rm_rf(tmp);
