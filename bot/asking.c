@@ -11,11 +11,6 @@
 
 static char *folder(const struct ctx *c) { return xasprintf("%s/asking", c->config.state_dir); }
 
-static int active_tasks(struct ctx *c, struct db_task **ret, size_t *ret_n)
-{
-	return store_tasks(c->store, "ready,running", ret, ret_n);
-}
-
 static bool has_id(const int64_t *v, size_t n, int64_t id)
 {
 	for (size_t i = 0; i < n; i++)
@@ -42,7 +37,7 @@ int asking_begin(struct ctx *c, struct asking *a)
 	_cleanup_free_ char *dir = folder(c);
 	struct db_task *t = NULL;
 	size_t n = 0;
-	int r = active_tasks(c, &t, &n);
+	int r = store_tasks_living(c->store, &t, &n);
 
 	*a = ASKING_INIT;
 	if (r >= 0)
@@ -73,7 +68,7 @@ int asking_tasks(struct ctx *c, struct asking *a, const int64_t *comparison, siz
 {
 	struct db_task *t = NULL;
 	size_t n_tasks = 0;
-	int r = active_tasks(c, &t, &n_tasks);
+	int r = store_tasks_living(c->store, &t, &n_tasks);
 
 	for (size_t i = 0; r >= 0 && i < n_tasks; i++)
 		if (has_id(comparison, n, t[i].comparison) && !has_id(a->before, a->n_before, t[i].id))
@@ -217,7 +212,7 @@ static bool is_asked(const struct db_task *t, const struct strv *lines, const in
 {
 	_cleanup_free_ char *line = xasprintf("task %" PRId64, t->id);
 
-	bool work = streq(t->kind, "build") || streq(t->kind, "run");
+	bool work = t->kind == TASK_BUILD || task_takes_machine(t->kind);
 
 	return strv_has(lines, line) || (work && has_id(stopped, n_stopped, t->comparison));
 }
@@ -228,7 +223,7 @@ static int take_back_tasks(struct ctx *c, const struct strv *lines, const struct
 	_cleanup_free_ int64_t *id = NULL;
 	struct db_task *t = NULL;
 	size_t n = 0, mine = 0;
-	int r = active_tasks(c, &t, &n);
+	int r = store_tasks_living(c->store, &t, &n);
 
 	id = xcalloc(n + 1, sizeof(*id));
 	for (size_t i = 0; r >= 0 && i < n; i++)
@@ -239,8 +234,8 @@ static int take_back_tasks(struct ctx *c, const struct strv *lines, const struct
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		struct db_task now = {0};
 
-		if (store_task_by_id(c->store, t[i].id, &now) >= 0 && streq(now.state, "cancelled"))
-			*(streq(t[i].kind, "build") ? &left->builds : &left->boots) += 1;
+		if (store_task_by_id(c->store, t[i].id, &now) >= 0 && now.state == TASK_CANCELLED)
+			*(t[i].kind == TASK_BUILD ? &left->builds : &left->boots) += 1;
 		db_task_release(&now);
 	}
 	DB_LIST_RELEASE(t, n, db_task_release);

@@ -120,7 +120,7 @@ static int give_back_orphans(struct daemon *d)
 		struct db_task t = {0};
 
 		r = store_task_by_id(d->c->store, id, &t);
-		if (r >= 0 && streq(t.state, "running")) {
+		if (r >= 0 && t.state == TASK_RUNNING) {
 			log_warn("task %" PRId64 " (%s): its worker died", id, t.key);
 			r = store_task_end(d->c->store, id, false, 5 * USEC_PER_SEC, "the worker died");
 		}
@@ -343,7 +343,7 @@ static void stop_cancelled(struct daemon *d)
 	for (struct child *k = d->children; k; k = k->next) {
 		struct db_task t = {0};
 
-		if (k->task && store_task_by_id(d->c->store, k->task, &t) >= 0 && streq(t.state, "cancelled"))
+		if (k->task && store_task_by_id(d->c->store, k->task, &t) >= 0 && t.state == TASK_CANCELLED)
 			kill(k->pid, SIGTERM);
 		db_task_release(&t);
 	}
@@ -507,7 +507,7 @@ static int take_over(struct daemon *d)
 {
 	struct db_task *t = NULL;
 	size_t n = 0;
-	int r = store_tasks(d->c->store, "running", &t, &n);
+	int r = store_tasks_in(d->c->store, TASK_RUNNING, &t, &n);
 
 	for (size_t i = 0; r >= 0 && i < n; i++) /* whoever ran these is dead: we hold the lock */
 		r = store_task_reap(d->c->store, t[i].owner, NULL);

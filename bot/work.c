@@ -13,7 +13,6 @@
 #include "lib/proc.h"
 #include "reporters/reporter.h"
 
-#include <json-c/json.h>
 #include <time.h>
 
 #define BUILD_LIMIT_TIMES 20    /* as long as the usual clean build of the tree: the time limit, but never under ... */
@@ -27,24 +26,10 @@
 struct work {
 	struct ctx *c;
 	struct db_task task;
-	struct json_object *p;
+	struct task_payload p;
 	volatile const int *cancel;
 	char result[600];       /* what happened, for the task row */
 };
-
-static const char *arg(const struct work *w, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(w->p, key, &v) && v ? json_object_get_string(v) : NULL;
-}
-
-static int64_t arg_int(const struct work *w, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(w->p, key, &v) ? json_object_get_int64(v) : 0;
-}
 
 static void say(struct work *w, const char *fmt, ...) _printf_(2, 3);
 static void say(struct work *w, const char *fmt, ...)
@@ -58,8 +43,7 @@ static void say(struct work *w, const char *fmt, ...)
 
 static int load_tree(struct work *w, struct db_tree *t, struct tree_config *tc)
 {
-	const char *name = arg(w, "tree");
-	int r = name ? store_tree_get(w->c->store, name, t) : err_set(-EBADMSG, "the task names no tree");
+	int r = store_tree_get(w->c->store, w->p.tree, t);
 
 	if (r >= 0)
 		r = tree_config_from_db(t, tc);
@@ -112,11 +96,11 @@ static int do_build(struct work *w, usec_t *retry)
 	struct tree_config tc = {0};
 	struct build_result b = {0};
 	struct db_build row = {0};
-	const char *kconfig = arg(w, "kconfig");
+	const char *kconfig = w->p.kconfig;
 	bool aligned = kconfig && endswith(kconfig, KCONFIG_ALIGNED);
 	_cleanup_free_ char *plain = aligned ? xstrndup(kconfig, strlen(kconfig) - strlen(KCONFIG_ALIGNED)) : xstrdup(kconfig);
 	_cleanup_free_ char *git_dir = NULL, *log = xasprintf("%s/logs/build-%" PRId64 ".log", cfg->state_dir, w->task.id);
-	struct build_request q = {.commit = arg(w, "commit"), .kconfig = plain, .align_functions = aligned, .state_dir = cfg->state_dir,
+	struct build_request q = {.commit = w->p.commit, .kconfig = plain, .align_functions = aligned, .state_dir = cfg->state_dir,
 				  .cache_dir = cfg->cache_dir, .log_path = log, .jobs = cfg->build_jobs,
 				  .max_memory = (uint64_t)cfg->build_memory_mb << 20,
 				  .max_disk = cfg->build_disk_mb << 20, .max_files = cfg->build_files,
@@ -194,7 +178,7 @@ static bool others_use(struct work *w, const char *machine, const char *tree)
  * machine from the others: the last failure must be another tree's than the one before. */
 static void note_health(struct work *w, const struct db_machine *m, bool infra, const char *why)
 {
-	const char *tree = arg(w, "tree");
+	const char *tree = w->p.tree;
 	_cleanup_free_ char *cause = xasprintf("%s: %s", tree ? tree : "", why ? why : "");
 	size_t k = strlen(tree ? tree : "") + 1;
 	bool same = m->note && !strncmp(m->note, cause, k);
@@ -276,14 +260,6 @@ static void run_parts_release(struct run_parts *x)
 	free(x->setup);
 }
 
-/* An extra boot that counts what the kernel executes; it leaves no run, so it is never among the measured ones. */
-static bool profile_wanted(const struct work *w)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(w->p, "profile", &v) && json_object_get_boolean(v);
-}
-
 /* Where nobody can count from outside, the kernel watches the functions that changed since the base. */
 static int choose_watched(struct work *w, struct run_parts *x)
 {
@@ -295,7 +271,7 @@ static int choose_watched(struct work *w, struct run_parts *x)
 	int r = symbols_read(map, &sym);
 
 	if (r >= 0)
-		r = touched_between(git_dir, arg(w, "base"), x->build.commit, &t);
+		r = touched_between(git_dir, w->p.base, x->build.commit, &t);
 	if (r < 0)
 		return r;
 	touched_symbols(&t, &sym, &all);
@@ -347,7 +323,7 @@ static int keep_watched(struct work *w, struct run_parts *x)
 static int keep_profile(struct work *w, struct run_parts *x)
 {
 	_cleanup_profile_ struct profile p = {0};
-	const char *commit = arg(w, "commit");
+	const char *commit = w->p.commit;
 	bool ran = run_measured(x->verdict);
 	int r;
 
@@ -376,11 +352,11 @@ static int boot_and_parse(struct work *w, struct run_parts *x)
 	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
 	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
 	_cleanup_free_ char *res = xasprintf("%s/result", x->dir), *art = xasprintf("KPB_ARTEFACT=%s", x->build.image_path);
-	_cleanup_free_ char *counts = profile_wanted(w) && !x->watch.n ? xasprintf("%s/" PROFILE_COUNTS, x->dir) : NULL;
+	_cleanup_free_ char *counts = w->task.kind == TASK_PROFILE && !x->watch.n ? xasprintf("%s/" PROFILE_COUNTS, x->dir) : NULL;
 	const char *env[] = {art, NULL};
 	struct run_facts facts = {0};
 	struct boot_request q = {.machine = m, .image = x->build.image_path, .script = x->dbjob.script,
-				 .script_timeout_s = x->job.time_limit_s, .env = env, .perturb = arg_int(w, "replicate"),
+				 .script_timeout_s = x->job.time_limit_s, .env = env, .perturb = w->p.replicate,
 				 .out_dir = x->dir, .trusted = x->tcfg.trusted, .profile_path = counts,
 				 .cancel = w->cancel};
 	int r;
@@ -415,7 +391,7 @@ static int store_result(struct work *w, struct run_parts *x, usec_t started, use
 {
 	struct metric_set none = {0};
 	_cleanup_free_ char *boot = xasprintf("%" PRId64 ".%" PRId64, w->task.id, w->task.attempts);
-	struct db_run row = {.build = x->build.id, .machine = x->dbm.id, .replicate = arg_int(w, "replicate"),
+	struct db_run row = {.build = x->build.id, .machine = x->dbm.id, .replicate = w->p.replicate,
 			     .task = w->task.id, .job = x->dbjob.id, .boot = boot, .verdict = x->verdict,
 			     .cause = x->cause, .result_dir = x->dir, .root_image = x->root.hash, .started = started,
 			     .seconds = (mono_usec() - mono) / 1e6, .boot_seconds = x->boot.boot_seconds,
@@ -449,7 +425,7 @@ static int image_back(struct work *w, struct run_parts *x, usec_t *retry)
 	if (r < 0)
 		return err_prefix(r, "its image was gone");
 	db_build_release(&x->build);
-	return store_build_get(w->c->store, x->tree.id, arg(w, "commit"), arg(w, "kconfig"), &x->build);
+	return store_build_get(w->c->store, x->tree.id, w->p.commit, w->p.kconfig, &x->build);
 }
 
 static int do_run(struct work *w, usec_t *retry)
@@ -457,23 +433,23 @@ static int do_run(struct work *w, usec_t *retry)
 	struct run_parts x = {.verdict = RUN_INFRA};
 	usec_t started = now_usec(), mono = mono_usec();
 	struct store *s = w->c->store;
-	const char *commit = arg(w, "commit");
+	const char *commit = w->p.commit;
 	bool infra;
 	int r = load_tree(w, &x.tree, &x.tcfg);
 
 	if (r >= 0)
-		r = store_build_get(s, x.tree.id, commit, arg(w, "kconfig"), &x.build);
+		r = store_build_get(s, x.tree.id, commit, w->p.kconfig, &x.build);
 	if (r >= 0 && x.build.state == BUILD_OK)
 		r = image_back(w, &x, retry);
 	if (r >= 0 && x.build.state != BUILD_OK)
 		r = err_set(-ENOEXEC, "%.12s does not build, so there is nothing to run", commit);
 	if (r >= 0)
-		r = store_job_get(s, arg(w, "job"), &x.dbjob);
+		r = store_job_get(s, w->p.job, &x.dbjob);
 	if (r >= 0)
-		r = store_machine_get(s, arg(w, "machine"), &x.dbm);
+		r = store_machine_get(s, w->p.machine, &x.dbm);
 	if (r >= 0)
 		r = job_from_canonical(x.dbjob.name, x.dbjob.canonical, &x.job);
-	if (r >= 0 && profile_wanted(w))
+	if (r >= 0 && w->task.kind == TASK_PROFILE)
 		r = prepare_profile(w, &x);
 	if (r < 0) {
 		say(w, "%s", err_msg());
@@ -489,14 +465,14 @@ static int do_run(struct work *w, usec_t *retry)
 		say(w, "run of %.12s failed on our side: %s", commit, r < 0 ? err_msg() : x.cause ? x.cause : "no cause known");
 		*retry = backoff(w);
 		note_health(w, &x.dbm, true, w->result);
-		if (w->task.attempts + 1 >= w->task.max_attempts && !profile_wanted(w)) {
+		if (w->task.attempts + 1 >= w->task.max_attempts && w->task.kind != TASK_PROFILE) {
 			free(x.cause);
 			x.cause = xstrdup(w->result);
 			x.verdict = RUN_INFRA;
 			(void)store_result(w, &x, started, mono);
 		}
 		r = -EIO;
-	} else if (profile_wanted(w)) {
+	} else if (w->task.kind == TASK_PROFILE) {
 		r = keep_profile(w, &x);
 	} else {
 		const struct metric_value *kpi = metric_set_get(&x.values, job_kpis(&x.job)[0]);
@@ -507,10 +483,10 @@ static int do_run(struct work *w, usec_t *retry)
 			*retry = backoff(w);
 		} else {
 			note_health(w, &x.dbm, false, NULL);
-			say(w, "%.12s boot %" PRId64 ": %s%s%s", commit, arg_int(w, "replicate"), run_verdict_word(x.verdict),
+			say(w, "%.12s boot %" PRId64 ": %s%s%s", commit, w->p.replicate, run_verdict_word(x.verdict),
 			    x.cause ? ": " : "", x.cause ? x.cause : "");
 			if (kpi && !x.cause)
-				say(w, "%.12s boot %" PRId64 ": %s %.6g", commit, arg_int(w, "replicate"), kpi->name,
+				say(w, "%.12s boot %" PRId64 ": %s %.6g", commit, w->p.replicate, kpi->name,
 				    kpi->value);
 		}
 	}
@@ -528,7 +504,7 @@ static int do_report(struct work *w, usec_t *retry)
 	struct scope s = {0};
 	_cleanup_free_ char *dir = xasprintf("%s/cases", w->c->config.state_dir);
 	int64_t id;
-	int r = store_case_by_id(e.store, arg_int(w, "case"), &c);
+	int r = store_case_by_id(e.store, w->p.case_id, &c);
 
 	config_report(&w->c->config, &rc);
 	rc.reproduce_dir = dir;
@@ -555,7 +531,7 @@ static usec_t next_try(struct work *w, const char *way)
 	struct report_standing st = {0};
 	usec_t now = now_usec();
 
-	if (report_standing(w->c->store, arg_int(w, "case"), way, &st) < 0 || st.next_try <= now)
+	if (report_standing(w->c->store, w->p.case_id, way, &st) < 0 || st.next_try <= now)
 		return backoff(w);
 	return st.next_try - now + USEC_PER_SEC / 10;
 }
@@ -564,11 +540,11 @@ static void say_delivered(struct work *w, const char *way)
 {
 	struct report_standing st = {0};
 
-	if (report_standing(w->c->store, arg_int(w, "case"), way, &st) >= 0 && st.sent < st.n)
-		say(w, "report of case %" PRId64 " delivered by %s to %zu of %zu recipients", arg_int(w, "case"), way,
+	if (report_standing(w->c->store, w->p.case_id, way, &st) >= 0 && st.sent < st.n)
+		say(w, "report of case %" PRId64 " delivered by %s to %zu of %zu recipients", w->p.case_id, way,
 		    st.sent, st.n);
 	else
-		say(w, "report of case %" PRId64 " delivered by %s", arg_int(w, "case"), way);
+		say(w, "report of case %" PRId64 " delivered by %s", w->p.case_id, way);
 }
 
 static int do_send(struct work *w, usec_t *retry)
@@ -576,20 +552,20 @@ static int do_send(struct work *w, usec_t *retry)
 	struct engine e = {.store = w->c->store, .cfg = &w->c->config};
 	struct report_config rc;
 	struct db_case c = {0};
-	const char *way = arg(w, "way") ? arg(w, "way") : reporters()[0]->name;
+	const char *way = w->p.way ? w->p.way : reporters()[0]->name;
 	_cleanup_free_ char *dir = xasprintf("%s/cases", w->c->config.state_dir);
 	int r;
 
 	config_report(&w->c->config, &rc);
 	rc.reproduce_dir = dir;
-	r = report_deliver(w->c->store, arg_int(w, "case"), way, &rc);
+	r = report_deliver(w->c->store, w->p.case_id, way, &rc);
 	if (r < 0)
 		say(w, "%s", err_msg());
 	else
 		say_delivered(w, way);
 	if (r == -EAGAIN) /* all else is final: refused for good, nobody allowed, or not known whether it arrived */
 		*retry = next_try(w, way);
-	if (store_case_by_id(e.store, arg_int(w, "case"), &c) >= 0 && !db_case_lives(&c)) /* else the engine does it */
+	if (store_case_by_id(e.store, w->p.case_id, &c) >= 0 && !db_case_lives(&c)) /* else the engine does it */
 		(void)engine_settle(&e, &c);
 	db_case_release(&c);
 	return MIN(r, 0);
@@ -599,22 +575,18 @@ static int do_send(struct work *w, usec_t *retry)
 
 int work_task(struct ctx *c, int64_t task_id, volatile const int *cancel)
 {
-	static const struct { const char *kind; int (*run)(struct work *, usec_t *); } kinds[] = {
-		{"build", do_build}, {"run", do_run}, {"report", do_report}, {"send", do_send}};
+	static int (*const kinds[])(struct work *, usec_t *) = {
+		[TASK_BUILD] = do_build, [TASK_RUN] = do_run, [TASK_PROFILE] = do_run, [TASK_REPORT] = do_report,
+		[TASK_SEND] = do_send};
 	struct work w = {.c = c, .cancel = cancel};
 	usec_t retry = 0;
-	int r = store_task_by_id(c->store, task_id, &w.task), done = -ENOTSUP;
+	int r = store_task_by_id(c->store, task_id, &w.task), done;
 
 	if (r < 0)
 		return r;
-	w.p = json_tokener_parse(w.task.payload);
-	if (!json_object_is_type(w.p, json_type_object)) {
-		say(&w, "the payload of task %" PRId64 " is no JSON object", task_id);
-		done = -EBADMSG;
-	}
-	for (size_t i = 0; i < ARRAY_SIZE(kinds) && done == -ENOTSUP; i++)
-		if (streq(kinds[i].kind, w.task.kind))
-			done = kinds[i].run(&w, &retry);
+	done = task_payload_read(w.task.kind, w.task.payload, &w.p);
+	if (done >= 0)
+		done = kinds[w.task.kind](&w, &retry);
 	if (!w.result[0])
 		say(&w, "%s", done < 0 ? err_msg() : "done");
 	if (!cancel || !*cancel) { /* else the daemon takes it back */
@@ -624,7 +596,7 @@ int work_task(struct ctx *c, int64_t task_id, volatile const int *cancel)
 		else
 			log_info("%s", w.result);
 	}
-	json_object_put(w.p);
+	task_payload_release(&w.p);
 	db_task_release(&w.task);
 	return MIN(r, 0);
 }

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The version of the tables is PRAGMA user_version. schema.sql always is the newest one; a change to it adds one step
- * here that makes version n + 1 out of version n, and a test that an old file comes through.
+ * here that makes version n + 1 out of version n, and a database of that version (tests/fixtures/db/make), which every
+ * later program opens.
  */
 #include "db/store-internal.h"
 
@@ -61,6 +62,15 @@ static const char to_3[] =
 	"(CASE WHEN b.time <= r.started THEN coalesce('compiler' || char(9) || b.toolchain || char(10), '') ELSE '' END || "   \
 	"coalesce('root image' || char(9) || r.root_image || char(10), ''))"
 
+#define VIEW_POINTS												       \
+	"CREATE VIEW v_points AS"										       \
+	" SELECT t.name AS tree, b.commit_oid AS commit_oid, b.kconfig AS kconfig, j.name AS job, m.tbox_group AS tbox_group,"\
+	" m.name AS machine, r.id AS run, r.boot AS boot, r.started AS time, r.verdict AS verdict, k.name AS metric,"  \
+	" k.unit AS unit, v.value AS value, p.name AS patches, p.base AS base"					       \
+	" FROM value v JOIN run r ON r.id = v.run JOIN metric k ON k.id = v.metric JOIN build b ON b.id = r.build"     \
+	" JOIN tree t ON t.id = b.tree JOIN job j ON j.id = r.job JOIN machine m ON m.id = r.machine"		       \
+	" LEFT JOIN patched p ON p.tree = b.tree AND p.commit_oid = b.commit_oid;"
+
 /* Runs by their number instead of the clock, the last head that was measured, cases about failures,
  * what measured. */
 static const char to_4[] =
@@ -89,13 +99,7 @@ static const char to_4[] =
 	"DROP TABLE run;"
 	"ALTER TABLE run_4 RENAME TO run;"
 	"CREATE INDEX run_build ON run (build, job, machine);"
-	"CREATE VIEW v_points AS"
-	" SELECT t.name AS tree, b.commit_oid AS commit_oid, b.kconfig AS kconfig, j.name AS job, m.tbox_group AS tbox_group,"
-	" m.name AS machine, r.id AS run, r.boot AS boot, r.started AS time, r.verdict AS verdict, k.name AS metric,"
-	" k.unit AS unit, v.value AS value, p.name AS patches, p.base AS base"
-	" FROM value v JOIN run r ON r.id = v.run JOIN metric k ON k.id = v.metric JOIN build b ON b.id = r.build"
-	" JOIN tree t ON t.id = b.tree JOIN job j ON j.id = r.job JOIN machine m ON m.id = r.machine"
-	" LEFT JOIN patched p ON p.tree = b.tree AND p.commit_oid = b.commit_oid;"
+	VIEW_POINTS
 	"CREATE TABLE setup (id INTEGER PRIMARY KEY, text TEXT NOT NULL UNIQUE) STRICT;"
 	"CREATE TABLE run_setup (run INTEGER PRIMARY KEY REFERENCES run ON DELETE CASCADE,"
 	" setup INTEGER NOT NULL REFERENCES setup) STRICT;"
@@ -104,7 +108,44 @@ static const char to_4[] =
 	"INSERT INTO run_setup SELECT r.id, p.id FROM run r JOIN build b ON b.id = r.build JOIN setup p ON p.text = " OLD_SETUP
 	";";
 
-static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4};
+#define BUILD_COLUMNS                                                                                                  \
+	"id, tree, commit_oid, kconfig, state, image_path, image_hash, config_hash, source_hash, toolchain, seconds, cached, " \
+	"clean, exposed, error, warnings, log_path, time"
+#define TASK_COLUMNS                                                                                                   \
+	"state, priority, resource, comparison, \"case\", attempts, max_attempts, not_before, owner, lease_until, created, " \
+	"started, ended, result, tree"
+
+/* An extra boot that counts is no run with a flag, and what goes out has a way. A build that failed on our side is
+ * made again. */
+static const char to_5[] =
+	"DROP VIEW v_points;"
+	"CREATE TABLE build_5 (id INTEGER PRIMARY KEY, tree INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,"
+	" commit_oid TEXT NOT NULL, kconfig TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('ok', 'broken')),"
+	" image_path TEXT, image_hash TEXT, config_hash TEXT, source_hash TEXT, toolchain TEXT, seconds REAL,"
+	" cached INTEGER NOT NULL DEFAULT 0, clean INTEGER NOT NULL DEFAULT 0, exposed INTEGER NOT NULL DEFAULT 0, error TEXT,"
+	" warnings TEXT, log_path TEXT, time INTEGER NOT NULL, UNIQUE (tree, commit_oid, kconfig)) STRICT;"
+	"INSERT INTO build_5 (" BUILD_COLUMNS ") SELECT " BUILD_COLUMNS " FROM build WHERE state <> 'infra';"
+	"DROP TABLE build;"
+	"ALTER TABLE build_5 RENAME TO build;"
+	"CREATE INDEX build_image ON build (image_hash);"
+	VIEW_POINTS
+	"CREATE TABLE task_5 (id INTEGER PRIMARY KEY,"
+	" kind TEXT NOT NULL CHECK (kind IN ('build', 'run', 'profile', 'report', 'send')), key TEXT NOT NULL UNIQUE,"
+	" state TEXT NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'running', 'done', 'failed', 'cancelled')),"
+	" priority INTEGER NOT NULL DEFAULT 0, payload TEXT NOT NULL, resource TEXT NOT NULL,"
+	" comparison INTEGER REFERENCES comparison ON DELETE CASCADE, \"case\" INTEGER REFERENCES \"case\" ON DELETE CASCADE,"
+	" attempts INTEGER NOT NULL DEFAULT 0, max_attempts INTEGER NOT NULL DEFAULT 3, not_before INTEGER NOT NULL DEFAULT 0,"
+	" owner TEXT, lease_until INTEGER, created INTEGER NOT NULL, started INTEGER, ended INTEGER, result TEXT,"
+	" tree INTEGER NOT NULL DEFAULT 0) STRICT;"
+	"INSERT INTO task_5 (id, kind, key, payload, " TASK_COLUMNS ") SELECT id, iif(profile, 'profile', kind), key,"
+	" CASE WHEN profile THEN json_remove(payload, '$.profile', '$.replicate')"
+	" WHEN kind = 'send' AND json_valid(payload) THEN json_insert(payload, '$.way', 'mbox') ELSE payload END, " TASK_COLUMNS
+	" FROM (SELECT *, kind = 'run' AND iif(json_valid(payload), coalesce(payload ->> '$.profile', 0), 0) AS profile FROM task);"
+	"DROP TABLE task;"
+	"ALTER TABLE task_5 RENAME TO task;"
+	"CREATE INDEX task_turn ON task (state, resource, tree, priority DESC, id);";
+
+static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4, to_5};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};
 
 static int check_file(struct store *s, const struct schema *sc, int64_t *ret_version)

@@ -127,7 +127,7 @@ static const struct query_topic questions[] = {
 		   [F_STATE] = ONE_OF("b.state", "9"),
 		   [F_JOB] = "b.id IN (SELECT r.build FROM run r JOIN job j ON j.id = r.job WHERE " JOB_IS("j") ")",
 		   [F_MACHINE] = "b.id IN (SELECT r.build FROM run r JOIN machine m ON m.id = r.machine WHERE " MACHINE_IS("m") ")"},
-	 .states = "ok broken infra", .order = "b.time{dir}, b.id{dir}"},
+	 .states = "ok broken", .order = "b.time{dir}, b.id{dir}"},
 	{.what = "patches", .from = "patched a JOIN tree t ON t.id = a.tree",
 	 .col = {{"time", "iso_time(a.time)"}, {"tree", "t.name"}, {"base", "a.base"}, {"patches", "a.name"}, {"count", "a.patches", K_NUMBER},
 		 {"commit", "a.commit_oid"}, {"sha256", "substr(a.hash, 1, 12)"},

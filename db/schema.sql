@@ -51,7 +51,7 @@ CREATE TABLE build (
 	tree INTEGER NOT NULL REFERENCES tree ON DELETE CASCADE,
 	commit_oid TEXT NOT NULL,
 	kconfig TEXT NOT NULL,                          -- 'program' for trees of that kind
-	state TEXT NOT NULL CHECK (state IN ('ok', 'broken', 'infra')),
+	state TEXT NOT NULL CHECK (state IN ('ok', 'broken')), -- broken: by the commit
 	image_path TEXT, image_hash TEXT, config_hash TEXT, source_hash TEXT, toolchain TEXT,
 	seconds REAL, cached INTEGER NOT NULL DEFAULT 0,
 	clean INTEGER NOT NULL DEFAULT 0,               -- compiled from nothing, not from an earlier build's objects
@@ -260,12 +260,12 @@ CREATE TABLE delivery (                                 -- one row per report, w
 -- Durable work. Claimed by a worker under a lease; a worker that vanished gives it back.
 CREATE TABLE task (
 	id INTEGER PRIMARY KEY,
-	kind TEXT NOT NULL CHECK (kind IN ('build', 'run', 'report', 'send')),
+	kind TEXT NOT NULL CHECK (kind IN ('build', 'run', 'profile', 'report', 'send')),
 	key TEXT NOT NULL UNIQUE,                       -- the same work is never queued twice
 	state TEXT NOT NULL DEFAULT 'ready' CHECK (state IN ('ready', 'running', 'done', 'failed', 'cancelled')),
 	priority INTEGER NOT NULL DEFAULT 0,            -- higher first
-	payload TEXT NOT NULL,                          -- JSON
-	resource TEXT NOT NULL,                         -- slot class: 'build', 'net', 'mail', 'machine:NAME'
+	payload TEXT NOT NULL,                          -- JSON, db/task.h
+	resource TEXT NOT NULL,                         -- slot class: 'build', 'mail', 'machine:NAME'
 	comparison INTEGER REFERENCES comparison ON DELETE CASCADE,
 	"case" INTEGER REFERENCES "case" ON DELETE CASCADE,
 	attempts INTEGER NOT NULL DEFAULT 0, max_attempts INTEGER NOT NULL DEFAULT 3,

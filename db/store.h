@@ -15,6 +15,7 @@
  */
 #ifndef KPB_DB_STORE_H
 #define KPB_DB_STORE_H
+#include "db/task.h"
 #include "lib/base.h"
 #include "lib/metrics.h"
 #include "lib/states.h"
@@ -272,7 +273,8 @@ int store_deliveries_again(struct store *s, int64_t report, const char *way, con
 /* ---- tasks ---- */
 struct db_task {
 	int64_t id, priority, comparison, case_id, attempts, max_attempts;
-	char *kind, *key, *state, *payload, *resource, *owner, *result;
+	enum task_kind kind; enum task_state state;
+	char *key, *payload, *resource, *owner, *result;        /* payload, resource: db/task.h */
 	usec_t not_before, lease_until, created, started, ended;
 };
 void db_task_release(struct db_task *t);
@@ -292,8 +294,9 @@ int store_task_end(struct store *s, int64_t id, bool ok, usec_t retry_after, con
 int store_task_reap(struct store *s, const char *dead_owner, const char *alive);
 int store_task_by_id(struct store *s, int64_t id, struct db_task *ret);
 int store_task_by_key(struct store *s, const char *key, struct db_task *ret);
-/* states: comma list or NULL. */
-int store_tasks(struct store *s, const char *states, struct db_task **ret, size_t *ret_n);
+/* By priority, then by id. */
+int store_tasks_in(struct store *s, enum task_state state, struct db_task **ret, size_t *ret_n);
+int store_tasks_living(struct store *s, struct db_task **ret, size_t *ret_n);   /* ready and running */
 int store_task_cancel(struct store *s, int64_t id);     /* ready or running -> cancelled */
 /* Nobody wants it any more: those of the tasks that are ready or running, and that nothing active waits for, become
  * cancelled and give their keys back, so that the same work can be queued anew; so do the builds that only they needed

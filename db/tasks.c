@@ -5,9 +5,9 @@
 #define T(member, type, ...) FIELD(struct db_task, member, #member, type, ##__VA_ARGS__)
 static const struct field TASK_FIELDS[] = {
 	T(id, FT_INT, .key = true),
-	T(kind, FT_TEXT),
+	T(kind, FT_WORD, .words = &task_kind_words),
 	FIELD(struct db_task, key, "key", FT_TEXT),
-	T(state, FT_TEXT, .write = "coalesce(?, 'ready')"),
+	T(state, FT_WORD, .words = &task_state_words),
 	T(priority, FT_INT),
 	T(payload, FT_TEXT, .write = "coalesce(?, '{}')"),
 	T(resource, FT_TEXT),
@@ -149,7 +149,7 @@ static int not_running(struct store *s, int64_t id)
 	int r = store_task_by_id(s, id, &t);
 
 	if (r >= 0)
-		r = err_set(-ENOENT, "task %" PRId64 " is not running any more (%s)", id, t.state);
+		r = err_set(-ENOENT, "task %" PRId64 " is not running any more (%s)", id, task_state_word(t.state));
 	db_task_release(&t);
 	return r;
 }
@@ -199,17 +199,24 @@ int store_task_by_key(struct store *s, const char *key, struct db_task *ret)
 	return db_get(s, &TASK, ret, "WHERE key = ?", TEXT(key));
 }
 
-int store_tasks(struct store *s, const char *states, struct db_task **ret, size_t *ret_n)
+#define BY_PRIORITY " ORDER BY priority DESC, id"
+#define LIVES "IN ('ready', 'running')"
+
+int store_tasks_in(struct store *s, enum task_state state, struct db_task **ret, size_t *ret_n)
 {
-	return db_list(s, &TASK, ret, ret_n,
-		       "WHERE ?1 IS NULL OR instr(',' || ?1 || ',', ',' || state || ',') ORDER BY priority DESC, id", TEXT(states));
+	return db_list(s, &TASK, ret, ret_n, "WHERE state = ?" BY_PRIORITY, TEXT(task_state_word(state)));
+}
+
+int store_tasks_living(struct store *s, struct db_task **ret, size_t *ret_n)
+{
+	return db_list(s, &TASK, ret, ret_n, "WHERE state " LIVES BY_PRIORITY);
 }
 
 static int cancel(struct store *s, int64_t id)
 {
 	int r = db_exec(s,
 			"UPDATE task SET state = 'cancelled', owner = NULL, lease_until = NULL, ended = ? "
-			"WHERE id = ? AND state IN ('ready', 'running')",
+			"WHERE id = ? AND state " LIVES,
 			INT(now_usec()), INT(id));
 
 	if (r == 0) {
@@ -217,7 +224,7 @@ static int cancel(struct store *s, int64_t id)
 
 		r = store_task_by_id(s, id, &t);
 		if (r >= 0)
-			r = err_set(-EINVAL, "task %" PRId64 " is %s: only ready and running ones can be cancelled", id, t.state);
+			r = err_set(-EINVAL, "task %" PRId64 " is %s: only ready and running ones can be cancelled", id, task_state_word(t.state));
 		db_task_release(&t);
 		return r;
 	}
@@ -233,8 +240,8 @@ int store_task_cancel(struct store *s, int64_t id)
 
 /* Active, and nothing active waits for it. */
 #define NOT_NEEDED                                                                                                     \
-	"state IN ('ready', 'running') AND NOT EXISTS "                                                                \
-	"(SELECT 1 FROM task_dep d JOIN task n ON n.id = d.task WHERE d.needs = task.id AND n.state IN ('ready', 'running'))"
+	"state " LIVES " AND NOT EXISTS "                                                                              \
+	"(SELECT 1 FROM task_dep d JOIN task n ON n.id = d.task WHERE d.needs = task.id AND n.state " LIVES ")"
 #define WITHDRAW                                                                                                       \
 	"UPDATE task SET state = 'cancelled', key = key || '~' || id, owner = NULL, lease_until = NULL, ended = ?2, result = ?3 "
 
@@ -273,7 +280,7 @@ static bool is_withdrawn(const struct db_task *t)
 {
 	_cleanup_free_ char *end = xasprintf("~%" PRId64, t->id);
 
-	return streq(t->state, "cancelled") && endswith(t->key, end);
+	return t->state == TASK_CANCELLED && endswith(t->key, end);
 }
 
 /* With a task come back what it needs, and what only failed because of it (never attempted). */
@@ -281,10 +288,10 @@ static int retry(struct store *s, int64_t id)
 {
 	struct db_task t = {0};
 	int r = store_task_by_id(s, id, &t);
-	bool fits = streq(t.state, "failed") || streq(t.state, "cancelled");
+	bool fits = task_gave_up(t.state);
 
 	if (r >= 0 && !fits)
-		r = err_set(-EINVAL, "task %" PRId64 " is %s: only failed and cancelled ones can be tried again", id, t.state);
+		r = err_set(-EINVAL, "task %" PRId64 " is %s: only failed and cancelled ones can be tried again", id, task_state_word(t.state));
 	else if (r >= 0 && is_withdrawn(&t))
 		r = err_set(-EINVAL,
 			    "task %" PRId64

@@ -321,7 +321,7 @@ static void cancel_tasks(struct ctx *c, int64_t case_id)
 	struct db_task *t = NULL;
 	size_t n = 0, mine = 0;
 
-	if (store_tasks(c->store, "ready,running", &t, &n) < 0)
+	if (store_tasks_living(c->store, &t, &n) < 0)
 		return;
 	id = xcalloc(n + 1, sizeof(*id));
 	for (size_t i = 0; i < n; i++)

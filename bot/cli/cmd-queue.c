@@ -43,7 +43,7 @@ static void shorten(const struct table *t, struct table *out)
 				    *tries = xasprintf("%s/%s", text_of(t, row, "attempts"), text_of(t, row, "of")), *end = NULL;
 		const char *where = text_of(t, row, "resource"), *waits = text_of(t, row, "waits_for");
 		const char *const texts[] = {text_of(t, row, "task"), text_of(t, row, "state"), text_of(t, row, "priority"),
-					     text_of(t, row, "kind"), what, startswith(where, "machine:") ? where + 8 : where,
+					     text_of(t, row, "kind"), what, startswith(where, TASK_RESOURCE_MACHINE) ? where + strlen(TASK_RESOURCE_MACHINE) : where,
 					     text_of(t, row, "case"), tries, NULL};
 
 		end = xasprintf("%.*s", (int)(WIDTH - used), *waits ? waits : text_of(t, row, "result"));
@@ -54,9 +54,21 @@ static void shorten(const struct table *t, struct table *out)
 	}
 }
 
+/* Those in which there is something to be done, as a filter. */
+static char *living_states(void)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	for (enum task_state s = 0; s < (enum task_state)task_state_words.n; s++)
+		if (task_lives(s))
+			buf_addf(&b, "%s%s", b.len ? "," : "", task_state_word(s));
+	return buf_take(&b);
+}
+
 static int list(struct ctx *c, bool all, bool events)
 {
-	struct query_filter f = {.state = all || events ? NULL : "ready,running", .limit = 200};
+	_cleanup_free_ char *living = living_states();
+	struct query_filter f = {.state = all || events ? NULL : living, .limit = 200};
 	_cleanup_table_ struct table t = {0}, narrow = {0};
 	int r = store_query(c->store, events ? "events" : "queue", &f, &t);
 

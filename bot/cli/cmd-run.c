@@ -33,7 +33,7 @@ static int no_more_tasks(void *arg, struct ctx *c)
 	struct engine e = {.store = c->store, .cfg = &c->config};
 	bool busy = false;
 
-	if (store_tasks(c->store, "ready,running", &e.active, &e.n_active) >= 0)
+	if (store_tasks_living(c->store, &e.active, &e.n_active) >= 0)
 		for (size_t i = 0; i < w->n; i++)
 			busy |= engine_has_active(&e, w->s[i].cmp.id, 0);
 	engine_release(&e);
@@ -167,10 +167,10 @@ static void say_not_run(struct ctx *c, const struct scope *s, const char *commit
 			    b->error ? b->error : "no error line", b->log_path ? "\nkperfbot: its log: " : "",
 			    b->log_path && endswith(b->log_path, ".zst") ? "zstdcat " : "",
 			    b->log_path ? b->log_path : "");
-	else if (store_task_by_key(c->store, key, &t) >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+	else if (store_task_by_key(c->store, key, &t) >= 0 && task_gave_up(t.state))
 		term_printf(stderr,
 			    "kperfbot: %.12s was not built: %s; 'kperfbot queue retry %" PRId64 "' tries again\n",
-			    commit, t.result ? t.result : t.state, t.id);
+			    commit, t.result ? t.result : task_state_word(t.state), t.id);
 	else
 		term_printf(stderr, "kperfbot: %.12s was not measured; 'kperfbot queue list --all' tells more\n",
 			    commit);
@@ -332,7 +332,7 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 		r = engine_profile_task(&w->e, s, NULL, oid, NULL, PRIO_HAND, 0);
 	if (r == 1) {
 		r = store_task_by_key(c->store, key, &t);
-		if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+		if (r >= 0 && task_gave_up(t.state))
 			r = store_task_retry(c->store, t.id);
 		db_task_release(&t);
 	}

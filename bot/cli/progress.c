@@ -107,14 +107,14 @@ static size_t take_in(struct progress *p, const struct db_task *t, size_t n)
 		if (!s && is_ours(p, &t[i])) {
 			GROW(p->task, p->n_tasks, p->cap_tasks);
 			s = &p->task[p->n_tasks++];
-			*s = (struct seen_task){.id = t[i].id, .build = streq(t[i].kind, "build")};
+			*s = (struct seen_task){.id = t[i].id, .build = t[i].kind == TASK_BUILD};
 			changes++;
 		}
 		if (!s)
 			continue;
 		s->active = true;
 		s->ended = false;
-		if (!streq(t[i].state, "running"))
+		if (t[i].state != TASK_RUNNING)
 			s->running = 0;
 		else if (!s->running)
 			s->running = mono_usec();
@@ -132,26 +132,20 @@ static size_t take_in(struct progress *p, const struct db_task *t, size_t n)
 	return changes;
 }
 
-static const char *text_in(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) && v ? json_object_get_string(v) : NULL;
-}
-
 /* What a task does: state is the same for all boots of a commit. */
 static void describe(const struct db_task *t, struct buf *state, struct buf *text)
 {
-	struct json_object *o = json_tokener_parse(t->payload);
-	const char *commit = text_in(o, "commit"), *number = text_in(o, "replicate"), *profile = text_in(o, "profile");
-	const char *doing = streq(t->kind, "build") ? "building" : streq(t->kind, "report") ? "writing the report" :
-			    streq(t->kind, "send") ? "sending the report" : profile ? "counting" : "measuring";
+	static const char *const doing[] = {[TASK_BUILD] = "building", [TASK_RUN] = "measuring", [TASK_PROFILE] = "counting",
+					    [TASK_REPORT] = "writing the report", [TASK_SEND] = "sending the report"};
+	_cleanup_payload_ struct task_payload p = {0};
+	const char *commit;
 
-	buf_addf(state, "%s%s%s%.12s", state->len ? ", " : "", doing, commit ? " " : "", commit ? commit : "");
-	buf_addf(text, "%s%s%s%.12s", text->len ? ", " : "", doing, commit ? " " : "", commit ? commit : "");
-	if (number && !profile)
-		buf_addf(text, " boot %s", number);
-	json_object_put(o);
+	(void)task_payload_read(t->kind, t->payload, &p);
+	commit = p.commit ? p.commit : "";
+	buf_addf(state, "%s%s%s%.12s", state->len ? ", " : "", doing[t->kind], *commit ? " " : "", commit);
+	buf_addf(text, "%s%s%s%.12s", text->len ? ", " : "", doing[t->kind], *commit ? " " : "", commit);
+	if (t->kind == TASK_RUN)
+		buf_addf(text, " boot %" PRId64, p.replicate);
 }
 
 /* ---- where the question stands ---- */
@@ -281,7 +275,7 @@ static void say_waiting(const struct db_task *t, size_t n, const struct task_cou
 	size_t shown = 0;
 
 	for (size_t i = 0; i < n; i++)
-		if (streq(t[i].state, "running") && shown++ < OTHERS)
+		if (t[i].state == TASK_RUNNING && shown++ < OTHERS)
 			describe(&t[i], &unused, &others);
 	buf_adds(state, !k->ready    ? "deciding what is next"
 			: others.len ? "waiting for other work"
@@ -306,7 +300,7 @@ int progress_look(struct progress *p, struct ctx *c, struct progress_view *ret)
 	int r = look_up(p, c, &k);
 
 	if (r >= 0)
-		r = store_tasks(c->store, "ready,running", &t, &n_tasks);
+		r = store_tasks_living(c->store, &t, &n_tasks);
 	if (r < 0)
 		return r;
 	changes = take_in(p, t, n_tasks);
@@ -332,7 +326,7 @@ int progress_look(struct progress *p, struct ctx *c, struct progress_view *ret)
 	ret->steps = f.steps;
 	forecast_text(p->countdown.left, ret->left, sizeof(ret->left));
 	for (size_t i = 0; i < n_tasks; i++)
-		if (is_ours(p, &t[i]) && streq(t[i].state, "running"))
+		if (is_ours(p, &t[i]) && t[i].state == TASK_RUNNING)
 			describe(&t[i], &state, &text);
 	if (!state.len)
 		say_waiting(t, n_tasks, &n, &state, &text);

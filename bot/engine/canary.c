@@ -88,7 +88,7 @@ static int need(struct engine *e, struct canary *k, int priority, int64_t case_i
 		if (r >= 0)
 			r = store_task_by_id(e->store, task, &t);
 		if (r >= 0)
-			r = streq(t.state, "ready") || streq(t.state, "running") ? 0 : err_set(-ENOEXEC, "%.12s cannot be built",
+			r = task_lives(t.state) ? 0 : err_set(-ENOEXEC, "%.12s cannot be built",
 											      k->commit);
 	} else if (r >= 0) {
 		r = b.state == BUILD_OK ? 1 : err_set(-ENOEXEC, "%.12s does not build", k->commit);

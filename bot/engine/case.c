@@ -334,7 +334,7 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 			struct db_task t = {0};
 
 			r = store_task_by_id(e->store, task, &t);
-			if (r >= 0 && (streq(t.state, "failed") || streq(t.state, "cancelled"))) {
+			if (r >= 0 && task_gave_up(t.state)) {
 				case_note(c, t.result);
 				r = case_state(e, c, CASE_NOT_REPRODUCED, "%.12s cannot be built here: %s",
 					      f->range.oid[step->node], t.result ? t.result : "no reason known");
@@ -459,26 +459,18 @@ static int start_search(struct engine *e, const struct scope *s, struct db_case 
 /* ---- the report ---- */
 
 /* The task of the case, which is added where there is none yet, as it stands now. */
-static int case_task(struct engine *e, const struct db_case *c, const char *kind, const char *way, struct db_task *ret)
+static int case_task(struct engine *e, const struct db_case *c, enum task_kind kind, const char *way,
+		     struct db_task *ret)
 {
-	struct json_object *o = json_object_new_object();
-	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", kind, c->id, way ? ":" : "", way ? way : "");
-	_cleanup_free_ char *payload = NULL;
-	struct db_task t = {.kind = (char *)kind, .key = key, .priority = 400, .resource = (char *)"mail",
-			    .comparison = c->comparison, .case_id = c->id, .max_attempts = way ? 1000 : 5};
+	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", task_kind_word(kind), c->id, way ? ":" : "", way ? way : "");
+	_cleanup_free_ char *payload = task_payload_json(kind, &(struct task_payload){.case_id = c->id, .way = (char *)way});
+	_cleanup_free_ char *resource = task_resource(kind, NULL);
+	struct db_task t = {.kind = kind, .key = key, .priority = 400, .payload = payload, .resource = resource, .comparison = c->comparison, .case_id = c->id, .max_attempts = way ? 1000 : 5};
 	int64_t id;
-	int r;
+	int r = store_task_add(e->store, &t, NULL, &id);
 
-	json_object_object_add(o, "case", json_object_new_int64(c->id));
-	if (way)
-		json_object_object_add(o, "way", json_text(way));
-	t.payload = payload = json_line(o);
-	r = store_task_add(e->store, &t, NULL, &id);
-	json_object_put(o);
 	return r < 0 ? r : store_task_by_id(e->store, id, ret);
 }
-
-static bool gave_up(const struct db_task *t) { return streq(t->state, "failed") || streq(t->state, "cancelled"); }
 
 int engine_settle(struct engine *e, struct db_case *c)
 {
@@ -501,9 +493,9 @@ int engine_settle(struct engine *e, struct db_case *c)
 int engine_send_later(struct engine *e, const struct db_case *c, const char *way)
 {
 	struct db_task t = {0};
-	int r = case_task(e, c, "send", way, &t);
+	int r = case_task(e, c, TASK_SEND, way, &t);
 
-	if (r >= 0 && gave_up(&t))
+	if (r >= 0 && task_gave_up(t.state))
 		r = store_task_retry(e->store, t.id);
 	db_task_release(&t);
 	return MIN(r, 0);
@@ -524,10 +516,10 @@ static int send(struct engine *e, const struct db_case *c, char **ret_why)
 
 		if (!(*o)->enabled(&rc))
 			continue;
-		r = case_task(e, c, "send", (*o)->name, &t);
-		if (r >= 0 && *o == counts && !streq(t.state, "ready") && !streq(t.state, "running")) {
+		r = case_task(e, c, TASK_SEND, (*o)->name, &t);
+		if (r >= 0 && *o == counts && !task_lives(t.state)) {
 			over = true;
-			*ret_why = xstrdup(t.result ? t.result : t.state);
+			*ret_why = xstrdup(t.result ? t.result : task_state_word(t.state));
 		}
 		db_task_release(&t);
 	}
@@ -586,12 +578,12 @@ static int report(struct engine *e, struct db_case *c)
 	_cleanup_(db_task_release) struct db_task t = {0};
 	_cleanup_free_ char *why = NULL;
 	_cleanup_free_ char *option = config_send_option(e->cfg);
-	int r = case_task(e, c, "report", NULL, &t);
+	int r = case_task(e, c, TASK_REPORT, NULL, &t);
 
-	if (r >= 0 && gave_up(&t))
+	if (r >= 0 && task_gave_up(t.state))
 		r = case_state(e, c, CASE_UNDELIVERED, "nobody has the report: %s; 'kperfbot report send %" PRId64
-			       "%s' tries again", t.result ? t.result : t.state, c->id, option);
-	if (r < 0 || !streq(t.state, "done"))
+			       "%s' tries again", t.result ? t.result : task_state_word(t.state), c->id, option);
+	if (r < 0 || t.state != TASK_DONE)
 		return MIN(r, 0);
 	r = engine_settle(e, c);
 	if (r == 0 && !db_case_mails(c))

@@ -70,7 +70,7 @@ static int side_build(struct engine *e, const struct scope *s, const char *commi
 		r = store_task_by_id(e->store, task, &t);
 	if (r >= 0)
 		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, ret);
-	if (r == -ENOENT && t.state && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+	if (r == -ENOENT && task_gave_up(t.state))
 		r = err_set(-ECANCELED, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
 	else if (r == -ENOENT)
 		r = 0;

@@ -377,7 +377,7 @@ int engine_plan(struct engine *e)
 	e->waited = e->waiting;
 	e->waiting = (struct strv){0};
 	e->asked = ASKED_DAEMON;
-	keep_first(store_tasks(e->store, "ready,running", &e->active, &e->n_active), &first, &text);
+	keep_first(store_tasks_living(e->store, &e->active, &e->n_active), &first, &text);
 	keep_first(store_cases(e->store, &cases, &n_cases), &first, &text);
 	for (size_t i = 0; i < n_cases; i++)
 		if (db_case_lives(&cases[i]) && !trouble_waits(e, PLAN_CASE, cases[i].id))

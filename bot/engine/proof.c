@@ -288,7 +288,7 @@ static int need_build(struct engine *e, const struct scope *s, struct db_case *c
 		r = store_task_by_id(e->store, task, &t);
 	if (r >= 0)
 		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
-	if (r == -ENOENT && t.state && (streq(t.state, "failed") || streq(t.state, "cancelled")))
+	if (r == -ENOENT && task_gave_up(t.state))
 		r = err_set(-ENOEXEC, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
 	else if (r == -ENOENT)
 		r = 0;

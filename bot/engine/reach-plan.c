@@ -5,8 +5,6 @@
 #include "bot/engine/reach.h"
 #include "jobs/check.h"
 
-#include <json-c/json.h>
-
 /* Only where the machine boots what is built from the tree. */
 static bool can_reach(const struct scope *s)
 {
@@ -18,12 +16,9 @@ static bool can_reach(const struct scope *s)
 /* True where that boot was to watch the functions that changed since base. */
 static bool asked_since(const struct db_task *t, const char *base)
 {
-	struct json_object *o = json_tokener_parse(t->payload), *v;
-	bool yes = json_object_is_type(o, json_type_object) && json_object_object_get_ex(o, "base", &v) &&
-		   streq(json_object_get_string(v), base);
+	_cleanup_payload_ struct task_payload p = {0};
 
-	json_object_put(o);
-	return yes;
+	return task_payload_read(t->kind, t->payload, &p) >= 0 && streq(p.base, base);
 }
 
 /* A key of its own for a base other than that of the usual task: only where functions were watched one by one. */
@@ -36,7 +31,7 @@ static int watch_others(struct engine *e, const struct scope *s, const struct db
 	bool others = false;
 	int r = store_task_by_key(e->store, usual, &t);
 
-	if (r >= 0 && streq(t.state, "done") && !asked_since(&t, base)) {
+	if (r >= 0 && t.state == TASK_DONE && !asked_since(&t, base)) {
 		r = store_profile_get(e->store, b->id, s->job.id, s->machine.tbox_group, &p);
 		others = r >= 0 && !streq(p.means, "plugin");
 		r = r == -ENOENT ? 0 : r;

@@ -2,42 +2,35 @@
 /* Work for the queue. */
 #include "bot/engine/tasks.h"
 
-#include <json-c/json.h>
-
 #define MAX_ATTEMPTS 5
 #define MAX_SPENT 50            /* replicate numbers that may be skipped over */
 
-static struct json_object *payload_of(const struct scope *s, const char *commit)
+/* What s asks for, on a commit. */
+static struct task_payload payload_of(const struct scope *s, const char *commit)
 {
-	struct json_object *o = json_object_new_object();
-
-	json_object_object_add(o, "tree", json_text(s->tree.name));
-	json_object_object_add(o, "commit", json_text(commit));
-	json_object_object_add(o, "kconfig", json_text(s->cmp.kconfig));
-	return o;
+	return (struct task_payload){.tree = s->tree.name, .commit = (char *)commit, .kconfig = s->cmp.kconfig,
+				     .job = s->job.id, .machine = s->machine.name};
 }
 
-/* Adds a task; its payload object is put. Returns 0 when new, 1 when it was there, or negative. */
-static int add_task(struct engine *e, struct db_task *t, struct json_object *payload, const int64_t *needs, int64_t *ret_id)
+/* Returns 0 when new, 1 when it was there, or negative. */
+static int add_task(struct engine *e, struct db_task *t, const struct task_payload *p, const int64_t *needs, int64_t *ret_id)
 {
-	_cleanup_free_ char *line = json_line(payload);
-	int r;
+	_cleanup_free_ char *json = task_payload_json(t->kind, p), *resource = task_resource(t->kind, p->machine);
 
-	t->payload = line;
+	t->payload = json;
+	t->resource = resource;
 	t->max_attempts = MAX_ATTEMPTS;
-	r = store_task_add(e->store, t, needs, ret_id);
-	json_object_put(payload);
-	return r;
+	return store_task_add(e->store, t, needs, ret_id);
 }
 
 int engine_build_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
 		      int64_t *ret_id)
 {
 	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
-	struct db_task t = {.kind = (char *)"build", .key = key, .priority = priority, .resource = (char *)"build",
-			    .comparison = s->cmp.id, .case_id = case_id};
+	struct db_task t = {.kind = TASK_BUILD, .key = key, .priority = priority, .comparison = s->cmp.id, .case_id = case_id};
+	struct task_payload p = payload_of(s, commit);
 
-	return add_task(e, &t, payload_of(s, commit), NULL, ret_id);
+	return add_task(e, &t, &p, NULL, ret_id);
 }
 
 /* The first replicate number not used yet. */
@@ -70,27 +63,23 @@ static int run_task(struct engine *e, const struct scope *s, const char *commit,
 {
 	_cleanup_free_ char *key = xasprintf("run:%s:%s:%s:%s:%s:%" PRId64, s->tree.name, commit, s->cmp.kconfig, s->job.id,
 					     s->machine.tbox_group, replicate);
-	_cleanup_free_ char *resource = xasprintf("machine:%s", s->machine.name);
-	struct json_object *p;
-	struct db_task t = {.kind = (char *)"run", .key = key, .priority = priority, .resource = resource,
-			    .comparison = s->cmp.id, .case_id = case_id}, old = {0};
+	struct task_payload p = payload_of(s, commit);
+	struct db_task t = {.kind = TASK_RUN, .key = key, .priority = priority, .comparison = s->cmp.id, .case_id = case_id},
+		       old = {0};
 	int64_t build, id;
 	int r = engine_build_task(e, s, commit, priority, case_id, &build);
 
 	if (r < 0)
 		return r;
 	if (store_task_by_key(e->store, key, &old) >= 0) { /* given up without a result: this number is spent */
-		bool spent = streq(old.state, "failed") || streq(old.state, "cancelled");
+		bool spent = task_gave_up(old.state);
 
 		db_task_release(&old);
 		if (spent)
 			return 1;
 	}
-	p = payload_of(s, commit);
-	json_object_object_add(p, "job", json_text(s->job.id));
-	json_object_object_add(p, "machine", json_text(s->machine.name));
-	json_object_object_add(p, "replicate", json_object_new_int64(replicate));
-	return add_task(e, &t, p, needs ? needs : (const int64_t[]){build, 0}, &id);
+	p.replicate = replicate;
+	return add_task(e, &t, &p, needs ? needs : (const int64_t[]){build, 0}, &id);
 }
 
 char *engine_profile_key(const struct scope *s, const char *commit)
@@ -103,23 +92,16 @@ int engine_profile_task(struct engine *e, const struct scope *s, const char *bas
 			int64_t case_id)
 {
 	_cleanup_free_ char *usual = engine_profile_key(s, commit);
-	_cleanup_free_ char *resource = xasprintf("machine:%s", s->machine.name);
-	struct db_task t = {.kind = (char *)"run", .key = key ? (char *)key : usual, .priority = priority, .resource = resource,
+	struct db_task t = {.kind = TASK_PROFILE, .key = key ? (char *)key : usual, .priority = priority,
 			    .comparison = s->cmp.id, .case_id = case_id};
-	struct json_object *p;
+	struct task_payload p = payload_of(s, commit);
 	int64_t build, id;
 	int r = engine_build_task(e, s, commit, priority, case_id, &build);
 
 	if (r < 0)
 		return r;
-	p = payload_of(s, commit);
-	json_object_object_add(p, "job", json_text(s->job.id));
-	json_object_object_add(p, "machine", json_text(s->machine.name));
-	json_object_object_add(p, "replicate", json_object_new_int64(0));
-	json_object_object_add(p, "profile", json_object_new_boolean(true));
-	if (base)
-		json_object_object_add(p, "base", json_text(base));
-	return add_task(e, &t, p, (const int64_t[]){build, 0}, &id);
+	p.base = (char *)base;
+	return add_task(e, &t, &p, (const int64_t[]){build, 0}, &id);
 }
 
 #define FAILED_IN_A_ROW 8

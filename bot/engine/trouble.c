@@ -119,7 +119,7 @@ static void cancel_runs(struct engine *e, enum planned kind, int64_t id)
 	for (size_t i = 0; i < e->n_active; i++) {
 		const struct db_task *t = &e->active[i];
 
-		if (streq(t->kind, "run") && streq(t->state, "ready") &&
+		if (task_takes_machine(t->kind) && t->state == TASK_READY &&
 		    (kind == PLAN_CASE ? t->case_id : t->comparison) == id)
 			(void)store_task_cancel(e->store, t->id);
 	}

@@ -171,13 +171,6 @@ static void world_release(struct world *w)
 
 /* ---- the work, done by hand ---- */
 
-static const char *text_of(struct json_object *o, const char *key)
-{
-	struct json_object *v;
-
-	return json_object_object_get_ex(o, key, &v) ? json_object_get_string(v) : NULL;
-}
-
 static const struct fate *fate_of(const struct world *w, const char *commit, const char *job)
 {
 	static const struct fate good = {0};
@@ -188,12 +181,12 @@ static const struct fate *fate_of(const struct world *w, const char *commit, con
 	return &good;
 }
 
-static int do_build(struct world *w, struct json_object *o)
+static int do_build(struct world *w, const struct task_payload *p)
 {
-	const char *c = text_of(o, "commit");
+	const char *c = p->commit;
 	const struct fate *f = fate_of(w, c, NULL);
 	_cleanup_free_ char *image = xasprintf("%s/k/bzImage", dir);
-	struct db_build b = {.tree = 1, .commit = (char *)c, .kconfig = (char *)text_of(o, "kconfig"), .state = BUILD_OK,
+	struct db_build b = {.tree = 1, .commit = (char *)c, .kconfig = p->kconfig, .state = BUILD_OK,
 			     .image_path = image, .image_hash = (char *)c, .seconds = 1};
 
 	if (f->infra)
@@ -253,7 +246,7 @@ static int runs_of(struct world *w, const struct db_build *b, const struct db_jo
 	return (int)n;
 }
 
-static int do_run(struct world *w, struct json_object *o, const struct db_build *b, struct db_job *dj)
+static int do_run(struct world *w, const struct task_payload *p, const struct db_build *b, struct db_job *dj)
 {
 	_cleanup_free_ char *res = xasprintf("%s/result", dir), *path = xasprintf("%s/result/xdp-bench", dir), *boot = NULL, *cause = NULL;
 	int side = streq(b->commit, oid[1]), r;
@@ -288,7 +281,7 @@ static int do_run(struct world *w, struct json_object *o, const struct db_build 
 	}
 	if (r >= 0) {
 		struct db_run row = {.build = b->id, .machine = 2, .job = dj->id, .boot = boot, .verdict = verdict, .cause = cause,
-				     .replicate = json_object_get_int64(json_object_object_get(o, "replicate")), .started = now_usec() - w->back,
+				     .replicate = p->replicate, .started = now_usec() - w->back,
 				     .seconds = 1};
 		struct db_machine m = {0};
 
@@ -307,19 +300,19 @@ static int do_run(struct world *w, struct json_object *o, const struct db_build 
 	return r;
 }
 
-static int do_profile(struct world *w, struct json_object *o, const struct db_build *b, const struct db_job *j)
+static int do_profile(struct world *w, const struct task_payload *p, const struct db_build *b, const struct db_job *j)
 {
 	struct db_machine m = {0};
 	int r = store_machine_get(w->s, "qemu", &m);
-	const struct db_profile p = {.build = b->id, .job = j->id, .tbox_group = m.tbox_group, .operations = 1000, .instructions = 1,
+	const struct db_profile row = {.build = b->id, .job = j->id, .tbox_group = m.tbox_group, .operations = 1000, .instructions = 1,
 				     .means = (char *)w->means};
 	const struct db_reach reach = {(char *)w->ran, 3000, 90000};
 
 	w->profiles++;
 	free(w->since);
-	w->since = xstrdup(text_of(o, "base"));
+	w->since = xstrdup(p->base);
 	if (r >= 0)
-		r = w->ran ? store_profile_put(w->s, &p, &reach, 1, NULL) : err_set(-ENODATA, "no profile here");
+		r = w->ran ? store_profile_put(w->s, &row, &reach, 1, NULL) : err_set(-ENODATA, "no profile here");
 	db_machine_release(&m);
 	return r;
 }
@@ -329,25 +322,25 @@ static bool work_one(struct world *w, const char *resource)
 	struct db_task t = {0};
 	struct db_build b = {0};
 	struct db_job j = {0};
-	struct json_object *o, *profile;
+	struct task_payload p = {0};
 	int r = store_task_claim(w->s, resource, "me", 1000000000, &t);
 
 	if (r < 0)
 		return false;
-	o = json_tokener_parse(t.payload);
-	if (streq(t.kind, "build")) {
-		r = do_build(w, o);
-	} else {
-		r = store_build_get(w->s, 1, text_of(o, "commit"), text_of(o, "kconfig"), &b);
+	r = task_payload_read(t.kind, t.payload, &p);
+	if (r >= 0 && t.kind == TASK_BUILD) {
+		r = do_build(w, &p);
+	} else if (r >= 0) {
+		r = store_build_get(w->s, 1, p.commit, p.kconfig, &b);
 		if (r >= 0)
-			r = store_job_get(w->s, text_of(o, "job"), &j);
+			r = store_job_get(w->s, p.job, &j);
 		if (r >= 0)
-			r = json_object_object_get_ex(o, "profile", &profile) ? do_profile(w, o, &b, &j) : do_run(w, o, &b, &j);
+			r = t.kind == TASK_PROFILE ? do_profile(w, &p, &b, &j) : do_run(w, &p, &b, &j);
 	}
 	(void)store_task_end(w->s, t.id, r >= 0, 0, r < 0 ? err_msg() : "done");
 	db_job_release(&j);
 	db_build_release(&b);
-	json_object_put(o);
+	task_payload_release(&p);
 	db_task_release(&t);
 	return true;
 }

@@ -105,15 +105,11 @@ static void test_store(void)
 static void test_old_file(void)
 {
 	static const char rows[] =
-		"INSERT INTO tree (id, name, url) VALUES (1, 't', 'x');"
-		"INSERT INTO machine (id, name, driver, tbox_group) VALUES (1, 'm', 'qemu', 'g');"
-		"INSERT INTO job VALUES ('j', 'j', 'p', '{}', '{}', 'true');"
-		"INSERT INTO build (id, tree, commit_oid, kconfig, state, toolchain, time) VALUES (1, 1, 'a', 'k', 'ok', 'gcc 12', 5),"
-		" (2, 1, 'b', 'k', 'ok', 'gcc 13', 50);"
+		"INSERT INTO build (id, tree, commit_oid, kconfig, state, toolchain, time) VALUES (11, 1, 'a', 'k', 'ok', 'gcc 12', 5),"
+		" (12, 1, 'b', 'k', 'ok', 'gcc 13', 50);"
 		"INSERT INTO run (id, build, job, machine, boot, replicate, verdict, started, seconds, root_image) VALUES"
-		" (1, 1, 'j', 1, '1', 1, 'ok', 9, 1, 'aaaa'), (2, 1, 'j', 1, '2', 2, 'ok', 10, 1, 'aaaa'),"
-		" (3, 2, 'j', 1, '3', 1, 'ok', 11, 1, 'aaaa'), (4, 2, 'j', 1, '4', 2, 'ok', 60, 1, NULL);"
-		"PRAGMA user_version = 1; PRAGMA application_id = 1263551046";
+		" (11, 11, 'j', 1, '1', 1, 'ok', 9, 1, 'aaaa'), (12, 11, 'j', 1, '2', 2, 'ok', 10, 1, 'aaaa'),"
+		" (13, 12, 'j', 1, '3', 1, 'ok', 11, 1, 'aaaa'), (14, 12, 'j', 1, '4', 2, 'ok', 60, 1, NULL)";
 	char tmp[] = "/tmp/kperfbot-setup-XXXXXX";
 	_cleanup_free_ char *path = xasprintf("%s/old.db", mkdtemp(tmp));
 	_cleanup_buf_ struct buf sql = {0};
@@ -122,16 +118,16 @@ static void test_old_file(void)
 	sqlite3 *db;
 	size_t n = 0;
 
-	is_int(fs_read("tests/fixtures/db/schema-1.sql", 0, &sql), 0, "the old schema");
+	is_int(fs_read("tests/fixtures/db/format-1.sql", 0, &sql), 0, "a database of format 1");
 	sqlite3_open(path, &db);
 	ok(sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK && sqlite3_exec(db, rows, NULL, NULL, NULL) == SQLITE_OK, "an old file: %s",
 	   sqlite3_errmsg(db));
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
-	is_int(store_setups(s, 1, "j", "g", &list, &n), 0, "setups of the first build");
+	is_int(store_setups(s, 11, "j", "local", &list, &n), 0, "setups of the first build");
 	ok(n == 1 && list[0].runs == 2 && streq(list[0].text, "compiler\tgcc 12\nroot image\taaaa\n"), "compiler and image");
 	DB_LIST_RELEASE(list, n, db_setup_release);
-	is_int(store_setups(s, 2, "j", "g", &list, &n), 0, "setups of the second build");
+	is_int(store_setups(s, 12, "j", "local", &list, &n), 0, "setups of the second build");
 	ok(n == 2 && streq(list[0].text, "compiler\tgcc 13\n") && streq(list[1].text, "root image\taaaa\n"),
 	   "built again since: its old run's compiler is not known");
 	DB_LIST_RELEASE(list, n, db_setup_release);

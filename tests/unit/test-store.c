@@ -441,21 +441,21 @@ static void test_cases(void)
 
 static int64_t add(struct store *s, const char *key, int64_t prio, const int64_t *needs)
 {
-	struct db_task t = {.kind = (char *)"run", .key = (char *)key, .resource = (char *)"machine:vm1", .priority = prio,
+	struct db_task t = {.kind = TASK_RUN, .key = (char *)key, .resource = (char *)"machine:vm1", .priority = prio,
 			    .payload = (char *)NASTY};
 	int64_t id = 0;
 
 	return store_task_add(s, &t, needs, &id) < 0 ? -1 : id;
 }
 
-static bool task_is(struct store *s, int64_t id, const char *state, const char *result_part)
+static bool task_is(struct store *s, int64_t id, enum task_state state, const char *result_part)
 {
 	struct db_task t = {0};
-	bool good = store_task_by_id(s, id, &t) == 0 && streq(t.state, state) &&
+	bool good = store_task_by_id(s, id, &t) == 0 && t.state == state &&
 		    (!result_part || (t.result && strstr(t.result, result_part)));
 
 	if (!good)
-		printf("# task %" PRId64 ": %s, %s\n", id, t.state ?: "?", t.result ?: "-");
+		printf("# task %" PRId64 ": %s, %s\n", id, task_state_word(t.state), t.result ?: "-");
 	db_task_release(&t);
 	return good;
 }
@@ -473,7 +473,7 @@ static int64_t claimed(struct store *s, const char *resource, const char *owner)
 static void test_tasks(void)
 {
 	_cleanup_store_ struct store *s = fresh("tasks.db"), *other = fresh("tasks.db");
-	struct db_task t = {.kind = (char *)"run", .key = (char *)"a", .resource = (char *)"x"}, *all;
+	struct db_task t = {.kind = TASK_RUN, .key = (char *)"a", .resource = (char *)"x"}, *all;
 	int64_t a = add(s, "a", 0, NULL), b = add(s, "b", 5, NULL), c = add(s, "c", 9, (int64_t[]){a, b, 0}), id = 0;
 	size_t n;
 
@@ -490,23 +490,23 @@ static void test_tasks(void)
 	is_int(store_task_end(s, a, true, 0, "good"), 0, "a done");
 	is_int(claimed(s, "machine:", "w1"), 0, "c still waits for b");
 	is_int(store_task_end(s, b, false, 0, "no boot"), 0, "b fails for good");
-	ok(task_is(s, c, "failed", "needs task 2 (b), which failed: no boot"), "c fails with it and names it");
+	ok(task_is(s, c, TASK_FAILED, "needs task 2 (b), which failed: no boot"), "c fails with it and names it");
 	is_int(store_task_end(s, b, true, 0, ""), -ENOENT, "what ended cannot end again");
 	is_int(store_task_heartbeat(s, b, 5), -ENOENT, "nor beat");
 
 	is_int(store_task_retry(s, c), 0, "retry c");
-	ok(task_is(s, b, "ready", NULL) && task_is(s, c, "ready", NULL), "brings b back too");
+	ok(task_is(s, b, TASK_READY, NULL) && task_is(s, c, TASK_READY, NULL), "brings b back too");
 	is_int(store_task_retry(s, c), -EINVAL, "a ready one cannot be retried");
 	is_int(claimed(s, "machine:", "w1"), b, "b again");
 	is_int(store_task_cancel(s, b), 0, "cancel the running b");
-	ok(task_is(s, c, "failed", "was cancelled"), "c fails with it");
+	ok(task_is(s, c, TASK_FAILED, "was cancelled"), "c fails with it");
 	is_int(store_task_cancel(s, b), -EINVAL, "not twice");
 	is_int(store_task_retry(s, b), 0, "retry b");
-	ok(task_is(s, c, "ready", NULL), "brings c back");
+	ok(task_is(s, c, TASK_READY, NULL), "brings c back");
 
 	is_int(claimed(s, "machine:", "w1"), b, "b once more");
 	is_int(store_task_end(s, b, false, 3600 * USEC_PER_SEC, "busy"), 0, "fails with a later try");
-	ok(task_is(s, b, "ready", "busy"), "is ready again");
+	ok(task_is(s, b, TASK_READY, "busy"), "is ready again");
 	is_int(claimed(s, "machine:", "w1"), 0, "but not yet");
 	ok(store_task_next_time(s) > now_usec() + 3500 * USEC_PER_SEC, "in an hour");
 	/* all of that happened by a clock that was ten years ahead */
@@ -519,7 +519,7 @@ static void test_tasks(void)
 		is_int(store_task_end(s, b, false, 1, "busy"), 0, "fails again");
 		db_exec(s, "UPDATE task SET not_before = 0");
 	}
-	ok(task_is(s, b, "failed", "busy"), "no attempts left");
+	ok(task_is(s, b, TASK_FAILED, "busy"), "no attempts left");
 
 	id = add(s, "e", 0, NULL);
 	is_int(claimed(s, "machine:", "dead"), id, "claimed by one that dies");
@@ -527,7 +527,7 @@ static void test_tasks(void)
 	is_int(store_task_reap(s, NULL, NULL), 0, "the lease still holds");
 	is_int(store_task_reap(s, "dead", NULL), 1, "given back");
 	is_int(store_task_by_id(s, id, &t), 0, "it");
-	ok(streq(t.state, "ready") && t.attempts == 0 && !t.owner && streq(t.payload, NASTY), "as if never tried");
+	ok(t.state == TASK_READY && t.attempts == 0 && !t.owner && streq(t.payload, NASTY), "as if never tried");
 	db_task_release(&t);
 	claimed(s, "machine:", "w1");
 	is_int(store_task_heartbeat(s, id, 1000 * USEC_PER_SEC), 0, "heartbeat");
@@ -535,8 +535,11 @@ static void test_tasks(void)
 	db_exec(s, "UPDATE task SET lease_until = 5 WHERE state = 'running'");
 	is_int(store_task_reap(s, NULL, "w1"), 0, "nor does a clock that jumps take it from who is known to be alive");
 	is_int(store_task_reap(s, NULL, NULL), 1, "a lease that ran out does not");
-	is_int(store_tasks(s, "done,failed", &all, &n), 0, "list by states");
-	is_int(n, 3, "a, b, c");
+	is_int(store_tasks_in(s, TASK_FAILED, &all, &n), 0, "list by a state");
+	is_int(n, 2, "b, c");
+	DB_LIST_RELEASE(all, n, db_task_release);
+	is_int(store_tasks_living(s, &all, &n), 0, "list of those in which there is something to be done");
+	is_int(n, 1, "e");
 	DB_LIST_RELEASE(all, n, db_task_release);
 	is_int(add(s, "f", 0, (int64_t[]){b, 0}) > 0, 1, "needs one that has failed already");
 	is_int(count(s, "task WHERE key = 'f' AND state = 'failed'"), 1, "fails at once");
@@ -557,7 +560,7 @@ static int64_t a_question(struct store *s, const char *tree)
 static int64_t add_for(struct store *s, int64_t comparison, const char *resource, const char *key, int64_t prio,
 		       const int64_t *needs)
 {
-	struct db_task t = {.kind = (char *)"run", .key = (char *)key, .resource = (char *)resource, .priority = prio,
+	struct db_task t = {.kind = TASK_RUN, .key = (char *)key, .resource = (char *)resource, .priority = prio,
 			    .comparison = comparison};
 	int64_t id = 0;
 
@@ -588,9 +591,9 @@ static void test_withdraw(void)
 
 	is_int(claimed(s, "machine:", "w1"), mine, "one is running");
 	is_int(store_tasks_withdraw(s, (int64_t[]){mine, both, a, b}, 4, "gone"), 3, "all but what another one needs");
-	ok(task_is(s, mine, "cancelled", "gone") && task_is(s, a, "cancelled", "gone") && task_is(s, b, "cancelled", "gone"),
+	ok(task_is(s, mine, TASK_CANCELLED, "gone") && task_is(s, a, TASK_CANCELLED, "gone") && task_is(s, b, TASK_CANCELLED, "gone"),
 	   "running and ready ones are cancelled");
-	ok(task_is(s, both, "ready", NULL) && task_is(s, other, "ready", NULL), "the other's stay");
+	ok(task_is(s, both, TASK_READY, NULL) && task_is(s, other, TASK_READY, NULL), "the other's stay");
 	is_int(store_task_by_key(s, "run:a", &t), -ENOENT, "its key is free");
 	is_int(store_task_by_key(s, key, &t), 0, "and what it was can be read");
 	db_task_release(&t);
@@ -787,57 +790,162 @@ static void test_migrate(void)
 	is_int(store_open(path, false, &again), -EINVAL, "a program that is older refuses it");
 }
 
-static const char old_rows[] =
-	"INSERT INTO tree (id, name, url) VALUES (1, 't', 'x');"
-	"INSERT INTO machine (id, name, driver, tbox_group) VALUES (1, 'm', 'local', 'local');"
-	"INSERT INTO job VALUES ('j', 'j', 'p', '{}', '{}', 'true');"
-	"INSERT INTO metric (id, name) VALUES (1, 'm.0000');"
-	"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created)"
-	" VALUES (1, 1, 'main', 'a', 'b', 'k', 'j', 1, 1),"
-	" (2, 1, '', 'a', 'c', 'k', 'j', 1, 1);"
-	"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created, state)"
-	" VALUES (3, 1, 'main', 'h0', 'h1', 'k', 'j', 1, 50, 'same'),"
-	" (4, 1, 'main', 'h1', 'h2', 'k', 'j', 1, 60, 'broken'),"
-	" (5, 1, 'main', 'x', 'h0', 'k', 'j', 1, 70, 'same'),"       /* older, and compared later */
-	" (6, 1, 'main', 'h2', 'patched', 'k', 'j', 1, 80, 'different');"
-	"INSERT INTO branch (id, tree, name, head, tested, seen) VALUES (1, 1, 'main', 'h2', 'h2', 1);"
-	"INSERT INTO head_event (branch, time, old_head, new_head) VALUES (1, 1, NULL, 'h0'), (1, 2, 'h0', 'h1'),"
-	" (1, 3, 'h1', 'h2');"
-	"INSERT INTO build (id, tree, commit_oid, kconfig, state, time) VALUES (1, 1, 'h1', 'k', 'ok', 1);"
-	"INSERT INTO run (id, build, job, machine, boot, replicate, verdict, started, seconds)"
-	" VALUES (4, 1, 'j', 1, 'x', 1, 'ok', 40, 1), (9, 1, 'j', 1, 'y', 2, 'ok', 65, 1);"
-	"INSERT INTO value VALUES (4, 1, 10), (9, 1, 12);"
-	"INSERT INTO \"case\" (id, comparison, metric, state, confidence, opened, changed)"
-	" VALUES (7, 1, 1, 'found', 0.9, 1, 2),"
-	" (8, 2, 1, 'found', 0.9, 1, 2);"
-	"INSERT INTO task (id, kind, key, payload, resource, comparison, created)"
-	" VALUES (1, 'run', 'a', '{}', 'build', 1, 1),"
-	" (2, 'run', 'b', '{}', 'build', NULL, 1);"
-	"INSERT INTO report VALUES (3, 7, '<1@x>', 's', '[{\"address\": \"Ann@example.org\", \"allowed\": true},"
-	" {\"address\": \"bob@example.org\", \"allowed\": false}]', 'text', 5);"
-	"INSERT INTO delivery VALUES (3, 'mbox', 'sending', 'offset 12', 0, NULL, 5),"
-	" (3, 'smtp', 'sent', '250 ok', 2, NULL, 6);"
-	"PRAGMA user_version = 1; PRAGMA application_id = 1263551046";
+/* ---- databases of earlier formats ---- */
 
-/* A database of the first format: who asked is told by the branch, who got the mail by the allow-list of that day. */
+/* tests/fixtures/db has one of each format; a new format brings its own (tests/fixtures/db/make). */
+static bool make_old(int version, const char *path)
+{
+	_cleanup_free_ char *file = xasprintf("tests/fixtures/db/format-%d.sql", version);
+	_cleanup_buf_ struct buf sql = {0};
+	sqlite3 *db = NULL;
+	bool done = fs_read(file, 0, &sql) >= 0 && sqlite3_open(path, &db) == SQLITE_OK &&
+		    sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK;
+
+	ok(done, "a database of format %d: %s", version, db ? sqlite3_errmsg(db) : err_msg());
+	sqlite3_close(db);
+	return done;
+}
+
+/* "CREATE TABLE x (a, b)" without comments, quotes and spaces. */
+static char *plain_sql(const char *sql)
+{
+	_cleanup_buf_ struct buf b = {0};
+
+	for (const char *p = sql; *p; p++) {
+		if (p[0] == '-' && p[1] == '-')
+			p += strcspn(p, "\n");
+		if (!strchr(" \t\n\"", *p))
+			buf_addc(&b, *p);
+	}
+	buf_adds(&b, "");
+	return buf_take(&b);
+}
+
+/* What a database is made of, one thing a line; the columns of a table in any order. */
+static char *shape(struct store *s)
+{
+	_cleanup_strv_ struct strv parts = {0};
+	_cleanup_table_ struct table t = {0};
+	_cleanup_buf_ struct buf b = {0};
+
+	store_sql(s, "SELECT name, sql FROM sqlite_schema WHERE sql IS NOT NULL AND name NOT LIKE 'sqlite_%'", &t);
+	for (size_t i = 0; i < t.n_rows; i++) {
+		_cleanup_free_ char *sql = plain_sql(t.cell[2 * i + 1].text);
+		char *start = strchr(sql, '('), *p = start;
+
+		for (int depth = 0; p && *p; p++) {
+			depth += (*p == '(') - (*p == ')');
+			if ((depth == 1 && *p == ',') || (depth == 0 && *p == ')')) {
+				strv_addf(&parts, "%s: %.*s", t.cell[2 * i].text, (int)(p - start - 1), start + 1);
+				start = p;
+			}
+		}
+		strv_addf(&parts, "%s: %s%s", t.cell[2 * i].text, startswith(sql, "CREATEVIEW") ? sql : "", start ? start : "");
+	}
+	strv_sort_uniq(&parts);
+	for (size_t i = 0; i < parts.n; i++)
+		buf_addf(&b, "%s\n", parts.v[i]);
+	buf_adds(&b, "");
+	return buf_take(&b);
+}
+
+static const char *const kept[] = {"tree", "branch", "head_event", "build", "job", "machine", "run", "value", "metric", "comparison",
+				   "\"case\"", "report", "task", "event"};
+
+static void count_kept(const char *path, int64_t *n)
+{
+	sqlite3 *db = NULL;
+	sqlite3_stmt *st;
+
+	sqlite3_open(path, &db);
+	for (size_t i = 0; i < ARRAY_SIZE(kept); i++) {
+		_cleanup_free_ char *sql = xasprintf("SELECT count(*) FROM %s", kept[i]);
+
+		n[i] = sqlite3_prepare_v2(db, sql, -1, &st, NULL) == SQLITE_OK && sqlite3_step(st) == SQLITE_ROW
+			       ? sqlite3_column_int64(st, 0) : -1;
+		sqlite3_finalize(st);
+	}
+	sqlite3_close(db);
+}
+
+/* Every row can be read: no state that this program does not know. */
+static void read_all(struct store *s, bool payloads)
+{
+	struct db_task *task = NULL;
+	struct db_case *cases = NULL;
+	struct db_comparison *q = NULL;
+	struct db_machine *m = NULL;
+	struct db_build *b = NULL;
+	size_t n = 0, bad = 0;
+
+	for (enum task_state st = 0; st < (enum task_state)task_state_words.n; st++) {
+		bad += store_tasks_in(s, st, &task, &n) < 0;
+		for (size_t i = 0; payloads && i < n; i++) {
+			_cleanup_payload_ struct task_payload p = {0};
+			_cleanup_free_ char *again = NULL;
+
+			bad += task_payload_read(task[i].kind, task[i].payload, &p) < 0;
+			again = task_payload_json(task[i].kind, &p);
+			bad += !streq(again, task[i].payload);
+		}
+		DB_LIST_RELEASE(task, n, db_task_release);
+		task = NULL;
+		n = 0;
+	}
+	is_int(bad, 0, "tasks of all states, and what they are about: %s", bad ? err_msg() : "ok");
+	is_int(store_cases(s, &cases, &n), 0, "cases: %s", err_msg());
+	DB_LIST_RELEASE(cases, n, db_case_release);
+	is_int(store_comparisons(s, &q, &n), 0, "questions");
+	DB_LIST_RELEASE(q, n, db_comparison_release);
+	is_int(store_machines(s, &m, &n), 0, "machines");
+	DB_LIST_RELEASE(m, n, db_machine_release);
+	is_int(store_builds(s, 1, NULL, &b, &n), 0, "builds");
+	DB_LIST_RELEASE(b, n, db_build_release);
+}
+
+/* The promise: a state folder of any earlier format opens, and nothing in it is lost. */
+static void test_formats(void)
+{
+	_cleanup_store_ struct store *new = fresh("format-new.db");
+	_cleanup_free_ char *want = shape(new);
+
+	for (int v = 1; v <= db_schema.version; v++) {
+		_cleanup_free_ char *name = xasprintf("format-%d.db", v), *path = in_dir(name), *got = NULL;
+		int64_t before[ARRAY_SIZE(kept)], after[ARRAY_SIZE(kept)], n = 0;
+		struct store *s = NULL;
+
+		if (!make_old(v, path))
+			continue;
+		count_kept(path, before);
+		is_int(store_open(path, false, &s), 0, "opens: %s", s ? "yes" : err_msg());
+		if (!s)
+			continue;
+		count_kept(path, after);
+		for (size_t i = 0; i < ARRAY_SIZE(kept); i++)
+			is_int(after[i], before[i], "%s: all kept", kept[i]);
+		got = shape(s);
+		if (!ok(streq(got, want), "it is like a new one"))
+			printf("# got\n%s# wanted\n%s", got, want);
+		db_scalar(s, &n, "SELECT count(*) FROM pragma_foreign_key_check");
+		is_int(n, 0, "nothing refers to nothing");
+		is_int(count(s, "pragma_integrity_check WHERE integrity_check <> 'ok'"), 0, "the file is whole");
+		read_all(s, v >= 4);
+		store_close(s);
+	}
+}
+
+/* Of the first format: who asked is told by the branch, who got the mail by the allow-list of that day. */
 static void test_format_1(void)
 {
-	_cleanup_free_ char *path = in_dir("format-1.db");
-	_cleanup_buf_ struct buf sql = {0};
+	_cleanup_free_ char *path = in_dir("first.db");
 	_cleanup_store_ struct store *s = NULL;
 	struct db_case c = {0};
 	struct db_delivery d = {0};
 	struct db_comparison q = {0};
 	_cleanup_free_ char *base = NULL;
 	int64_t branch = 0;
-	sqlite3 *db;
 
-	is_int(fs_read("tests/fixtures/db/schema-1.sql", 0, &sql), 0, "the old schema");
-	sqlite3_open(path, &db);
-	ok(sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK &&
-	   sqlite3_exec(db, old_rows, NULL, NULL, NULL) == SQLITE_OK,
-	   "an old file: %s", sqlite3_errmsg(db));
-	sqlite3_close(db);
+	make_old(1, path);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
 	is_int(count(s, "task WHERE tree = id % 2"), 2, "its tasks know their trees");
 	is_int(store_branch_head(s, 1, "main", oid(1), false, &branch), 1, "a branch");
@@ -873,6 +981,38 @@ static void test_format_1(void)
 	c = (struct db_case){.id = 8, .comparison = 2, .metric = (char *)"m.0000", .state = CASE_UNMAILED,
 			     .confidence = 0.9};
 	is_int(store_case_put(s, &c, NULL), 0, "a new state");
+}
+
+/* Of the fourth: extra boots were runs with a flag, and a way out could be missing. */
+static void test_format_4(void)
+{
+	static const char odd[] =
+		"INSERT INTO task (id, kind, key, payload, resource, created) VALUES (101, 'send', 'old', '{\"case\":1}', 'mail', 1),"
+		" (102, 'run', 'no json', 'x', 'build', 1), (103, 'run', 'false', '{\"profile\":false}', 'build', 1);"
+		"INSERT INTO build (id, tree, commit_oid, kconfig, state, time) VALUES (101, 1, 'x', 'k', 'infra', 1)";
+	_cleanup_free_ char *path = in_dir("fourth.db");
+	_cleanup_payload_ struct task_payload p = {0};
+	_cleanup_store_ struct store *s = NULL;
+	struct db_task t = {0};
+	sqlite3 *db;
+
+	make_old(4, path);
+	sqlite3_open(path, &db);
+	ok(sqlite3_exec(db, odd, NULL, NULL, NULL) == SQLITE_OK, "with odd rows: %s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
+	is_int(count(s, "task WHERE kind = 'profile' AND key LIKE 'profile:%' AND payload NOT LIKE '%profile%'"), 2, "two extra boots");
+	is_int(count(s, "task WHERE kind = 'profile' AND state = 'cancelled'"), 1, "one of them cancelled");
+	is_int(count(s, "task WHERE kind = 'run' AND key LIKE 'profile:%'"), 0, "none is left a run");
+	is_int(count(s, "task WHERE id = 101 AND payload = '{\"case\":1,\"way\":\"mbox\"}'"), 1, "what goes out has a way");
+	is_int(count(s, "task WHERE id IN (102, 103) AND kind = 'run'"), 2, "no JSON, or a flag that says no: a run");
+	is_int(count(s, "task_dep JOIN task ON task.id = needs WHERE kind = 'build'"), count(s, "task_dep"), "who waits for what is kept");
+	is_int(count(s, "build WHERE id = 101"), 0, "a build that failed on our side is made again");
+	is_int(store_task_claim(s, "machine:qemu", "w", USEC_PER_SEC, &t), 0, "the one that waits is claimed: %s", err_msg());
+	is_int(t.kind, TASK_PROFILE, "as what it is");
+	is_int(task_payload_read(t.kind, t.payload, &p), 0, "and can be read: %s", err_msg());
+	ok(streq(p.tree, "kern") && streq(p.kconfig, "vm-min") && streq(p.machine, "qemu") && !p.base, "all of it");
+	db_task_release(&t);
 }
 
 /* From where each job is compared. */
@@ -1489,7 +1629,9 @@ int main(void)
 	test_base();
 	test_clock_back();
 	test_full_by_a_wrong_clock();
+	test_formats();
 	test_format_1();
+	test_format_4();
 	test_asked();
 	test_open_race();
 	test_transactions();

@@ -195,7 +195,7 @@ static void test_machine(void)
 	struct db_machine gone = {.name = (char *)"gone", .driver = (char *)"local", .tbox_group = (char *)"gone"};
 	struct engine e = {.store = s, .cfg = &cfg};
 	struct db_comparison c = {0};
-	struct db_task t = {.kind = (char *)"run", .key = (char *)"run:x", .payload = (char *)"{}",
+	struct db_task t = {.kind = TASK_RUN, .key = (char *)"run:x", .payload = (char *)"{}",
 			    .resource = (char *)"machine:gone"};
 	int64_t id = 0, task = 0;
 
@@ -211,7 +211,7 @@ static void test_machine(void)
 	db_comparison_release(&c);
 	t = (struct db_task){0};
 	is_int(store_task_by_id(s, task, &t), 0, "its run");
-	is_str(t.state, "cancelled", "is not waited for");
+	is_int(t.state, TASK_CANCELLED, "is not waited for");
 	db_task_release(&t);
 }
 
