@@ -26,7 +26,11 @@ stat -c '%U %a %n' /var/lib/kperfbot /var/cache/kperfbot /var/lib/kperfbot/kperf
 find /sys/fs/cgroup/system.slice/kperfbot.service -type d >"$out/groups"
 systemd-analyze security --no-pager kperfbot >"$out/security"
 systemctl start probe; systemctl show -P ExecMainStatus probe >"$out/probe-status"
-systemctl kill -s HUP kperfbot; sleep 2
+systemctl kill -s HUP kperfbot
+for _ in $(seq 100); do
+	journalctl --no-pager -o cat -u kperfbot | grep -q "configuration read again" && break
+	sleep 0.2
+done
 systemctl is-active kperfbot >"$out/after-hup"
 systemctl stop kperfbot; systemctl show -P Result kperfbot >"$out/stopped"
 ls -l /run/kperfbot-ids >"$out/ids-after" 2>&1

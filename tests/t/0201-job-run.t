@@ -1,12 +1,8 @@
 #!/bin/bash
 # The rendered script for real, on this machine: the contract of $RESULT_DIR, exit codes, monitors, clean-up.
 cd "$(dirname "$0")/../.." || exit 1
-K=${KPERFBOT:-build/kperfbot}
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-n=0
-ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; fi; }
-skip() { n=$((n + 1)); echo "ok $n - # SKIP $1"; }
+. tests/t/lib.sh
+K=$kperfbot T=$dir
 
 # the command program: three repeats, own exit codes, no root needed
 "$K" job render tests/fixtures/jobs/command.yaml >"$T/command.sh"
@@ -62,7 +58,7 @@ ok $? "a missing program: 99 and its name"
 
 if [ "$(id -u)" != 0 ] || ! command -v stress-ng >/dev/null || ! perf stat -a true >/dev/null 2>&1; then
 	for _ in 1 2 3 4; do skip "needs root, stress-ng and perf"; done
-	echo "1..$n"
+	done_testing
 	exit 0
 fi
 autogroup=$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)
@@ -77,11 +73,10 @@ ok $? "settings are put back"
 # stopped from outside, it takes its monitors along
 RESULT_DIR=$T/k setsid dash "$T/s.sh" >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 100); do [ -e "$T/k/started" ] && break; sleep 0.1; done
+wait_for 10 test -e "$T/k/started"
 kill -TERM "$pid"
 wait "$pid"
-sleep 0.2
-! pgrep -s "$pid" >/dev/null
+wait_until_not 10 pgrep -s "$pid"
 ok $? "after SIGTERM no monitor is left running"
 kill -KILL -- "-$pid" 2>/dev/null
-echo "1..$n"
+done_testing

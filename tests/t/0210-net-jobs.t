@@ -85,7 +85,7 @@ if [ -e "$dir/bin/cc" ]; then
 fi
 RESULT_DIR=$dir/stopped setsid dash "$dir/sink.sh" >/dev/null 2>&1 &
 pid=$!
-for _ in $(seq 200); do [ -e "$dir/stopped/started" ] && break; sleep 0.1; done
+wait_for 20 test -e "$dir/stopped/started"
 kill -TERM "$pid"
 wait "$pid"
 ! ip netns | grep -q "kpb[01]" && ! pgrep kpb-udp >/dev/null

@@ -84,7 +84,7 @@ for i in 1 2; do
 done
 head -c $(($(free_mb) - 30))M /dev/zero >"$dir/disk/theirs"
 oid=$(commit good 'echo z >prog')
-sleep 1.5
+state=$dir/disk/state due_now
 timeout 60 "$kperfbot" --config "$dir/etc" daemon --until-idle >"$dir/log" 2>&1
 is "$(sqlite3 "$dir/disk/state/kperfbot.db" "SELECT state FROM build WHERE commit_oid = '$oid'")" ok \
 	"the daemon made room and built"

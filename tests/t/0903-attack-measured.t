@@ -62,8 +62,7 @@ is "$(sqlite3 "$dir/state/kperfbot.db" 'SELECT max(exposed) FROM run')" 0 "the r
 story() { # TITLE SPEED: a slower commit comes and is mailed
 	rm -f "$dir/mbox"
 	commit "$2" >/dev/null
-	sleep 1.2
-	timeout 300 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1
+	settle 300
 	is "$(mails)" 1 "$1: a report"
 }
 story "in the box" 90
@@ -90,9 +89,7 @@ ok $? "a run whose image was removed to make room"
 [ -f "$image" ]; ok $? "which is there again"
 printf '#!/bin/sh\nexit 7\n%*s' "$(($(stat -c %s "$image") - 17))" '' >"$image"
 commit 50 >/dev/null
-sleep 1.2
-timeout 200 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1
-ok $? "runs that only fail come to an end"
+settle; ok $? "runs that only fail come to an end"
 failed=$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM run JOIN build ON build.id = run.build
 	WHERE commit_oid = '$base' AND verdict = 'failed'")
 [ "$failed" -ge 3 ] && [ "$failed" -le 16 ]; ok $? "after $failed of them"

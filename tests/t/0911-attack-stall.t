@@ -34,6 +34,7 @@ stalled() { pgrep -f "work fetch e[0-9]" | xargs -r ps -o args= -p | grep -F "$d
 wait_for 30 stalled; ok $? "a fetch waits for the server that stalls"
 second=$(commit)
 wait_for 20 sees "$second"; ok $? "and its next commit"
-sleep 2
+third=$(commit)
+wait_for 20 sees "$third"; ok $? "and one more: all trees have come round again"
 is "$(stalled | wc -l)" 1 "one is all that waits for that server"
 done_testing

@@ -31,7 +31,6 @@ config() { # TREE...
 		echo "    branches: [main], jobs: [local-bench]}"
 	done
 }
-settle() { sleep 1.2; timeout 120 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1; }
 sql() { sqlite3 "$dir/state/kperfbot.db" "$1"; }
 
 base=$(commit figures 'echo "ops_per_sec: 100"')

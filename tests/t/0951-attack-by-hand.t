@@ -7,7 +7,6 @@ local_tree 11 16
 git --git-dir "$dir/up.git" update-ref refs/heads/main "$head"
 local_config
 sed -i 's/min_effect: 0.01/min_effect: 0.01\n  detect_boots: 0/' "$dir/etc/kperfbot.yaml"
-settle() { sleep 1; timeout 200 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1; }
 settle; ok $? "main is at its head"
 quiet() { # WHAT: no mail, and no case that would make one
 	settle

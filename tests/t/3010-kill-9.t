@@ -11,19 +11,17 @@ baseline_then_arrive; ok $? "baseline"
 for i in $(seq $kills); do
 	"$kperfbot" --config "$dir/etc" daemon >>"$dir/log" 2>&1 &
 	pid=$!
-	sleep "0.$((RANDOM % 90 + 10))"
-	[ $((i % 3)) = 0 ] && sleep 0.7
+	sleep "$((i % 3 ? 0 : 1)).$((RANDOM % 90 + 10))" # not for anything: a moment of the kill
 	kill -9 $pid
 	wait $pid 2>/dev/null
 done
-sleep 0.3
-is "$(pgrep -f -c "work task.*$dir|$dir.*work task")" 0 "no worker outlives a killed daemon"
+wait_until_not 10 pgrep -f "work task.*$dir|$dir.*work task"; ok $? "no worker outlives a killed daemon"
 sqlite3 "$dir/state/kperfbot.db" 'PRAGMA integrity_check' >"$dir/out" 2>&1
 is "$(cat "$dir/out")" ok "the database is whole"
 background bash -c "exec '$kperfbot' --config '$dir/etc' daemon >>'$dir/log' 2>&1"
 wait_for 200 case_is reported; ok $? "after $kills kills the case is reported"
 is "$(case_field culprit)" "$culprit" "the culprit is the planted one"
-sleep 2
+wait_for 20 idle
 is "$(mails)" 1 "one mail"
 is "$(sqlite3 "$dir/state/kperfbot.db" "SELECT count(*) FROM (SELECT 1 FROM run GROUP BY build, job, replicate HAVING count(*) > 1)")" 0 \
 	"no boot is counted twice"
@@ -31,10 +29,10 @@ is "$(sqlite3 "$dir/state/kperfbot.db" 'SELECT count(*) FROM "case" WHERE part =
 
 # whoever waits for a daemon that dies does the work itself
 kill -9 "${pids[-1]}"
-sleep 0.3
+wait_until_not 10 daemon_runs
 "$kperfbot" --config "$dir/etc" daemon >>"$dir/log" 2>&1 &
 pid=$!
-wait_for 20 test -s "$dir/state/daemon.lock" || sleep 1
+wait_for 20 daemon_runs
 timeout 200 "$kperfbot" --config "$dir/etc" run local-bench --commit "$base" -n 5 >"$dir/out" 2>&1 &
 asker=$!
 wait_for 20 grep -q "it does the work" "$dir/out"; ok $? "a run leaves the work to the daemon"

@@ -32,13 +32,13 @@ make_repo() {
 	serve
 }
 oid() { git -C "$dir/work" rev-parse "$1"; }
-move_to() { git --git-dir "$dir/up.git" update-ref refs/heads/main "$1" && kp daemon --until-idle >>"$dir/log" 2>&1; }
+move_to() { git --git-dir "$dir/up.git" update-ref refs/heads/main "$1" && settle; }
 state_of() { kp sql "SELECT 'x' || state || ' ' || fault FROM comparison WHERE base = '$(oid "$1")' AND head = '$(oid "$2")'" --csv | grep '^x'; }
 
 make_repo; ok $? "a tree"
 local_config
-sleep 1; move_to c0; ok $? "baseline"
-sleep 1; move_to c7; ok $? "a head on which the benchmark fails"
+move_to c0; ok $? "baseline"
+move_to c7; ok $? "a head on which the benchmark fails"
 is "$(case_field culprit)" "$(oid c5)" "the culprit is the first commit that fails"
 is "$(case_field state)" reported "it is reported"
 is "$(mails)" 1 "by one mail"
@@ -64,10 +64,10 @@ kp bisect c0 c7 --tree small >"$dir/out" 2>&1; ok $? "bisect by hand of what is 
 has "$dir/out" "fails (failed: "
 has "$dir/out" "by $(oid c5)"
 
-sleep 1; move_to c8; ok $? "the next head fails, too"
+move_to c8; ok $? "the next head fails, too"
 is "$(state_of c0 c8)" "xbroken head" "and is compared with the last measured one"
 is "$(mails)" 1 "without another mail"
-sleep 1; move_to c9; ok $? "one that works again"
+move_to c9; ok $? "one that works again"
 is "$(state_of c0 c9)" "xsame " "is compared with the last measured one, too"
 
 # by hand, from nothing

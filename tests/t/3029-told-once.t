@@ -21,8 +21,7 @@ sed -i 's/branches: .*/branches: [main, next]/' "$dir/etc/kperfbot.yaml"
 oid() { sed -n "s/^$1 //p" "$dir/ids"; }
 at() { # BRANCH COMMIT...
 	while [ $# -gt 0 ]; do git --git-dir "$dir/up.git" update-ref "refs/heads/$1" "$(oid "$2")"; shift 2; done
-	sleep 1
-	timeout 200 "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1
+	settle
 }
 culprits() {
 	kp sql 'SELECT state, culprit FROM "case" ORDER BY id' --csv 2>/dev/null | tail -n +2 |

@@ -16,9 +16,9 @@ enough() { [ "$(runs)" -ge 5 ]; }
 wait_for 60 enough; ok $? "some runs are stored"
 dd if=/dev/zero of="$dir/small/filler" bs=64k >/dev/null 2>&1
 is "$(df --output=avail "$dir/small" | tail -n 1 | tr -d ' ')" 0 "the disk is full"
-sleep 6
+wait_for 30 grep -qiE "full|no space" "$dir/log"; said=$?
 before=$(runs)
-grep -qiE "full|no space" "$dir/log"; ok $? "the log says so"
+ok $said "the log says so"
 kill -0 "${pids[-1]}"; ok $? "the daemon lives"
 rm "$dir/small/filler"
 is "$(sqlite3 "file:$state/kperfbot.db?mode=ro" 'PRAGMA integrity_check')" ok "the database is whole"

@@ -36,7 +36,7 @@ wait_for 30 grep -qi "connect" "$dir/log"; ok $? "the server is away: the log sa
 is "$(mails)" 1 "the mbox has its copy meanwhile"
 background /usr/bin/python3 "$dir/server.py" "$smtp_port" "$dir/got"
 wait_for 160 case_is reported; ok $? "refused twice, then taken: the case is reported"
-sleep 2
+wait_for 20 idle; ok $? "nothing is left to do"
 is "$(grep -c '^TO ' "$dir/got")" 1 "it arrived once"
 grep '^TO ' "$dir/got" >"$dir/out"
 grep -q 'perf@lists.example.org' "$dir/out"; ok $? "an allowed list got it"

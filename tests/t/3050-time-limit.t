@@ -4,7 +4,7 @@ cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 local_tree 16 8
 local_config
-cat >"$dir/etc/endless.yaml" <<-'EOF'
+cat >"$dir/etc/endless.yaml" <<-EOF
 suite: command
 testcase: endless
 category: benchmark
@@ -12,12 +12,12 @@ monitors: []
 time_limit: 2s
 
 command:
-  run: 'sleep 98765'
+  run: 'sleep 98765$$'
 EOF
 timeout 60 "$kperfbot" --config "$dir/etc" run endless --tree small --commit main >"$dir/out" 2>"$dir/log"; is $? 1 "the run fails"
 kp query runs --json >"$dir/runs.json" 2>"$dir/out"
 is "$(field "$dir/runs.json" '[r["verdict"] for r in o]')" "['timeout']" "by its time limit"
-is "$(pgrep -f -c '^sleep 98765$')" 0 "nothing is left running"
+is "$(pgrep -f -c "^sleep 98765$$\$")" 0 "nothing is left running"
 is "$(timeout --preserve-status -s INT 2 "$kperfbot" --config "$dir/etc" run local-bench --tree small --commit main -n 500 2>"$dir/out" >"$dir/runs"; echo $?)" 130 \
 	"Ctrl-C before the end: 130"
 has "$dir/out" "boots are not done and taken back"

@@ -54,7 +54,8 @@ is "$(($(runs) - before))" 1 "one boot more"
 
 begin run slow --tree small --commit main -n 60
 wait_for 60 more_runs "$(runs)"
-kill -INT $pid; kill -INT $pid; sleep 0.1; kill -INT $pid 2>/dev/null
+kill -INT $pid; kill -INT $pid
+wait_for 10 grep -q "once more ends at once" "$dir/out"; kill -INT $pid 2>/dev/null
 end
 is $status 130 "more than one Ctrl-C"
 quiet "more than one"

@@ -61,8 +61,7 @@ is "$(cat "$dir/out")" "" "says nothing"
 # somebody else does the work
 printf 'suite: command\ntestcase: slow\ncategory: benchmark\nmonitors: []\n\ncommand:\n  kpi: ops_per_sec\n  run: '"'"'sleep 2; "$KPB_ARTEFACT"'"'"'\n' >"$dir/etc/slow.yaml"
 background "$kperfbot" --config "$dir/etc" daemon >"$dir/daemon.log" 2>&1
-running() { flock -n "$dir/state/daemon.lock" true && return 1; return 0; }
-wait_for 20 running
+wait_for 20 daemon_runs
 background "$kperfbot" --config "$dir/etc" run slow --commit v2 -n 2 >"$dir/first" 2>&1
 wait_for 20 grep -q measuring "$dir/first"
 run run slow --commit v3 -n 1; is $? 0 "run with a daemon, behind other work"

@@ -50,12 +50,10 @@ is "$(field "$dir/out" "o['verdict']")" infra "so is a missing QEMU"
 # kill -9 takes everything down that a script started, also in other sessions
 script "setsid sleep 98$$ & sleep 97$$"
 boot local & worker=$!
-for _ in $(seq 100); do pgrep -fx "sleep 97$$" >/dev/null && break; sleep 0.1; done
-pgrep -fx "sleep 97$$" >/dev/null; ok $? "a long run is on"
+wait_for 10 pgrep -fx "sleep 97$$"; ok $? "a long run is on"
 kill -9 "$(pgrep -P "$worker" || echo "$worker")"; wait "$worker" 2>/dev/null
-for _ in $(seq 100); do pgrep -fx "sleep 9[78]$$" >/dev/null || break; sleep 0.1; done
 if need_box; then
-	! pgrep -fx "sleep 9[78]$$" >/dev/null; ok $? "nothing of it lives on after kill -9"
+	wait_until_not 10 pgrep -fx "sleep 9[78]$$"; ok $? "nothing of it lives on after kill -9"
 else
 	skip "what leaves its session outlives kill -9 without a box: ${no_box%%,*}"
 	pkill -fx "sleep 9[78]$$"

@@ -81,16 +81,14 @@ script 'while :; do :; done'
 qemu() { pgrep -f "path=$dir/boot/console.log"; }
 started() { grep -q 'script starts' "$dir/boot/console.log" 2>/dev/null; }
 boot qemu-icount --timeout 600 & worker=$!
-for _ in $(seq 1200); do started && break; sleep 0.1; done
-started; ok $? "a test is on"
-sleep 0.3; kill -9 "$(qemu)"; wait "$worker"
+wait_for 120 started; ok $? "a test is on"
+kill -9 "$(qemu)"; wait "$worker"
 verdict crashed "the guest died: QEMU was killed from outside by signal 9" "QEMU killed"
 
 # and we die: QEMU goes with us
 boot qemu-icount --timeout 600 & worker=$!
-for _ in $(seq 1200); do [ -n "$(qemu)" ] && break; sleep 0.1; done
-[ -n "$(qemu)" ]; ok $? "QEMU runs"
+wait_for 120 qemu; ok $? "QEMU runs"
 kill -9 "$(pgrep -P "$worker" || echo "$worker")"; wait "$worker" 2>/dev/null
-for _ in $(seq 100); do [ -z "$(qemu)" ] && break; sleep 0.1; done
+wait_until_not 10 qemu
 is "$(qemu)" "" "after kill -9 no QEMU is left"
 done_testing

@@ -50,13 +50,41 @@ kp() { "$kperfbot" --config "$dir/etc" "$@"; }
 field() { # JSON_FILE EXPRESSION over o
 	/usr/bin/python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
 }
+# A port below those that the kernel gives to outgoing connections. Each process begins at another one, each call goes on.
 free_port() {
-	/usr/bin/python3 -c 'import socket; s=socket.socket(); s.bind(("127.0.0.1",0)); print(s.getsockname()[1])'
+	echo >>"$dir/ports"
+	/usr/bin/python3 - $$ "$(wc -l <"$dir/ports")" <<-'EOF'
+	import socket, sys
+	for k in range(20000):
+	    port = 10000 + (int(sys.argv[1]) * 16 + int(sys.argv[2]) + k) % 20000
+	    try:
+	        socket.socket().bind(("127.0.0.1", port))
+	    except OSError:
+	        continue
+	    print(port)
+	    break
+	EOF
 }
 background() { "$@" & pids+=($!); disown $!; }
 wait_for() { # SECONDS COMMAND...: until it succeeds
 	local end=$((SECONDS + $1)); shift
-	until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $end ] || return 1; sleep 0.2; done
+	until "$@" >/dev/null 2>&1; do [ $SECONDS -lt $end ] || return 1; sleep 0.1; done
+}
+wait_until_not() { # SECONDS COMMAND...: until it fails
+	local seconds=$1; shift
+	fails() { ! "$@"; }
+	wait_for "$seconds" fails "$@"
+}
+state_dir() { echo "${state:-$dir/state}"; }
+# A daemon holds the state folder.
+daemon_runs() { [ -f "$(state_dir)/daemon.lock" ] && ! flock -n "$(state_dir)/daemon.lock" true; }
+idle() { [ "$(kp query queue --state ready,running --csv | wc -l)" = 1 ]; } # the head line
+# The next daemon looks at every tree at once.
+due_now() {
+	[ ! -f "$(state_dir)/kperfbot.db" ] || sqlite3 -cmd '.timeout 20000' "$(state_dir)/kperfbot.db" 'UPDATE tree SET next_poll = 0'
+}
+settle() { # [SECONDS]: takes in what the trees have now, and does all that comes of it
+	due_now && timeout "${1:-200}" "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1
 }
 
 # local_tree SEED [COMMITS]: a small program's tree in $dir/up.git served by git daemon; main stands at the base. Sets url,
