@@ -271,8 +271,8 @@ static int print_matrix(struct ctx *c, struct waiting *w, const struct points *p
 	for (size_t i = 0; r >= 0 && i < p->n; i++) {
 		struct boots x = {0};
 		struct job j = {0};
-		_cleanup_free_ char *cause = NULL, *oid = NULL;
-		size_t bad = 0, good = 0;
+		struct engine_runs k = {0};
+		_cleanup_free_ char *oid = NULL;
 		double mean = 0, ss = 0;
 		const char *kpi = NULL;
 
@@ -280,21 +280,22 @@ static int print_matrix(struct ctx *c, struct waiting *w, const struct points *p
 		if (r >= 0 && (kpi = job_kpis(&j)[0]))
 			r = engine_boots(&w->e, &w->s[i], p->v[i].commit, kpi, 0, &x);
 		if (r >= 0)
-			r = engine_bad_runs(&w->e, &w->s[i], p->v[i].commit, &bad, &good, &cause);
-		for (size_t k = 0; k < x.n; k++)
-			mean += x.value[k] / x.n;
-		for (size_t k = 0; k < x.n; k++)
-			ss += (x.value[k] - mean) * (x.value[k] - mean);
+			r = engine_runs(&w->e, &w->s[i], p->v[i].commit, 0, &k);
+		for (size_t v = 0; v < x.n; v++)
+			mean += x.value[v] / x.n;
+		for (size_t v = 0; v < x.n; v++)
+			ss += (x.value[v] - mean) * (x.value[v] - mean);
 		table_row(&t);
 		table_text(&t, 0, p->v[i].name);
 		oid = xasprintf("%.*s", ctx_form(c) == TABLE_TERM ? 12 : INT_MAX, p->v[i].commit);
 		table_text(&t, 1, oid);
 		table_text(&t, 2, kpi);
 		table_int(&t, 3, x.n);
-		table_int(&t, 4, bad);
+		table_int(&t, 4, k.bad);
 		table_num(&t, 5, x.n ? mean : NAN);
 		table_numf(&t, 6, x.n > 1 && mean != 0 ? 100 * sqrt(ss / x.n) / fabs(mean) : NAN, 3);
-		table_text(&t, 7, cause);
+		table_text(&t, 7, k.cause);
+		engine_runs_release(&k);
 		boots_release(&x);
 		job_release(&j);
 	}

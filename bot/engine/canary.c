@@ -2,6 +2,7 @@
 /* The canary: a build that never changes, measured between the others, tells whether the machine did. */
 #include "bot/engine/canary.h"
 #include "bot/engine/measured.h"
+#include "bot/engine/needs.h"
 #include "bot/engine/tasks.h"
 #include "bisect/compare-class.h"
 #include "bot/engine/points.h"
@@ -78,24 +79,12 @@ static int fill(struct engine *e, const struct scope *s, const struct canary_con
 /* Its build: 1 usable, 0 to wait for, negative: there will be none. */
 static int need(struct engine *e, struct canary *k, int priority, int64_t case_id)
 {
-	struct db_build b = {0};
-	struct db_task t = {0};
-	int64_t task;
-	int r = store_build_get(e->store, k->scope.tree.id, k->commit, k->scope.cmp.kconfig, &b);
+	_cleanup_need_ struct need n = {0};
+	int r = need_build(e, &k->scope, k->commit, priority, case_id, &n);
 
-	if (r == -ENOENT) {
-		r = engine_build_task(e, &k->scope, k->commit, priority, case_id, &task);
-		if (r >= 0)
-			r = store_task_by_id(e->store, task, &t);
-		if (r >= 0)
-			r = task_lives(t.state) ? 0 : err_set(-ENOEXEC, "%.12s cannot be built",
-											      k->commit);
-	} else if (r >= 0) {
-		r = b.state == BUILD_OK ? 1 : err_set(-ENOEXEC, "%.12s does not build", k->commit);
-	}
-	db_task_release(&t);
-	db_build_release(&b);
-	return r;
+	if (r >= 0 && n.why)
+		r = err_set(-ENOEXEC, "%.12s %s", k->commit, n.state == NEED_BROKEN ? "does not build" : "cannot be built");
+	return r < 0 ? r : n.state == NEED_BUILT;
 }
 
 int engine_canary(struct engine *e, const struct scope *s, const char *a, const char *b, int priority, int64_t case_id,

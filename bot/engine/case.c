@@ -4,6 +4,7 @@
 #include "bot/engine/case-state.h"
 #include "bot/engine/failure.h"
 #include "bot/engine/measured.h"
+#include "bot/engine/needs.h"
 #include "bot/engine/proof.h"
 #include "bot/engine/tasks.h"
 #include "kernels/build.h"
@@ -325,33 +326,29 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 		   struct search *search, const struct search_step *step)
 {
 	const struct case_node *n = &f->node[step->node];
-	int64_t task;
+	const char *commit = f->range.oid[step->node];
 	int r;
 
 	if (!n->build) { /* build first: its image may turn out to be known already */
-		r = engine_build_task(e, s, f->range.oid[step->node], PRIO_SEARCH, c->id, &task);
-		if (r == 1) {
-			struct db_task t = {0};
+		_cleanup_need_ struct need need = {0};
 
-			r = store_task_by_id(e->store, task, &t);
-			if (r >= 0 && task_gave_up(t.state)) {
-				case_note(c, t.result);
-				r = case_state(e, c, CASE_NOT_REPRODUCED, "%.12s cannot be built here: %s",
-					      f->range.oid[step->node], t.result ? t.result : "no reason known");
-			}
-			db_task_release(&t);
-			return MIN(r, 0);
+		r = need_build(e, s, commit, PRIO_SEARCH, c->id, &need);
+		if (r >= 0 && need.state == NEED_NEVER) {
+			case_note(c, need.reason);
+			return case_state(e, c, CASE_NOT_REPRODUCED, "%.12s cannot be built here: %s", commit, need.reason);
 		}
-		c->builds += r == 0;
+		if (r < 0 || !need.queued)
+			return r;
+		c->builds++;
 	} else {
-		r = engine_run_tasks(e, s, f->range.oid[step->node], MAX(step->boots, 1u), PRIO_SEARCH, c->id);
+		r = engine_run_tasks(e, s, commit, MAX(step->boots, 1u), PRIO_SEARCH, c->id);
 		c->boots += MAX(r, 0);
 	}
 	if (r < 0)
 		return r;
 	store_event(e->store, c->id, s->cmp.id, 0,
 		    "bisection: %s %.12s (%u boot%s; %s); none %.3f, about %.0f more boots", n->build ? "boot" : "build",
-		    f->range.oid[step->node], step->boots, step->boots == 1 ? "" : "s", step->why ? step->why : "",
+		    commit, step->boots, step->boots == 1 ? "" : "s", step->why ? step->why : "",
 		    search_posterior_none(search), step->expected_boots);
 	return store_case_put(e->store, c, NULL);
 }

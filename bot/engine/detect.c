@@ -63,28 +63,6 @@ static int covered(struct engine *e, const struct detect_scope *d, int64_t machi
 
 /* ---- more boots ---- */
 
-/* Runs of a commit after that one, whatever came of them; bad: those without values. */
-static int runs_after(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, size_t *ret_n,
-		      size_t *ret_bad)
-{
-	struct db_build b = {0};
-	struct db_run *runs = NULL;
-	size_t n = 0;
-	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
-
-	*ret_n = *ret_bad = 0;
-	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (runs[i].id > after_run) {
-			++*ret_n;
-			*ret_bad += runs[i].verdict != RUN_OK;
-		}
-	DB_LIST_RELEASE(runs, n, db_run_release);
-	db_build_release(&b);
-	return r == -ENOENT ? 0 : MIN(r, 0);
-}
-
 /* Who asked for boots of this commit: what its own series shows because a person asked for them, that person asks. */
 static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t machine, const char *at,
 			 enum asked_by *ret)
@@ -122,19 +100,21 @@ static int ask_boots(struct engine *e, const struct detect_scope *d, const char 
 {
 	const char *commit[2] = {before, at};
 	struct scope s = {0};
+	const struct pairs p = {.s = &s, .a = before, .b = at, .priority = PRIO_DETECT};
 	size_t least = SIZE_MAX;
 	int r = place_of_boots(e, d, at, &s), added = 0;
 
 	for (int i = 0; r >= 0 && i < 2; i++) {
-		size_t n, bad;
+		struct engine_runs k = {0};
 
-		r = runs_after(e, &s, commit[i], s.cmp.after_run, &n, &bad);
-		if (r >= 0 && bad >= MAX_BAD)
+		r = engine_runs(e, &s, commit[i], s.cmp.after_run, &k);
+		if (r >= 0 && k.bad + k.ours >= MAX_BAD)
 			r = err_set(-ENODATA, "%.12s gives no values any more", commit[i]);
-		least = MIN(least, n);
+		least = MIN(least, k.good + k.bad + k.ours);
+		engine_runs_release(&k);
 	}
 	if (r >= 0 && least < (size_t)e->cfg->detect_boots)
-		r = added = engine_pair_tasks(e, &s, before, at, e->cfg->detect_boots - (int)least, PRIO_DETECT, 0);
+		r = added = pairs_more(e, &p, e->cfg->detect_boots - (int)least);
 	scope_release(&s);
 	return r < 0 ? r : added > 0;
 }

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Comparisons: two commits, a job, a machine; from the question to "same", "different" and a case. */
 #include "bot/engine/judge.h"
-#include "bot/engine/canary.h"
 #include "bot/engine/failure.h"
 #include "bot/engine/measured.h"
+#include "bot/engine/needs.h"
 #include "bot/engine/reach-plan.h"
 #include "bot/engine/pairs.h"
 #include "bot/engine/tasks.h"
@@ -59,29 +59,6 @@ static int end_comparison(struct engine *e, const struct scope *s, enum comparis
 	return store_comparison_end(e->store, s->cmp.id, state, fault, text);
 }
 
-/* One side's build. 1: usable; 0: wait; -ENOEXEC: the commit does not build; -ECANCELED: it could not be tried here. */
-static int side_build(struct engine *e, const struct scope *s, const char *commit, struct db_build *ret)
-{
-	struct db_task t = {0};
-	int64_t task;
-	int r = engine_build_task(e, s, commit, PRIO_COMPARISON, 0, &task);
-
-	if (r >= 0)
-		r = store_task_by_id(e->store, task, &t);
-	if (r >= 0)
-		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, ret);
-	if (r == -ENOENT && task_gave_up(t.state))
-		r = err_set(-ECANCELED, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
-	else if (r == -ENOENT)
-		r = 0;
-	else if (r >= 0 && ret->state != BUILD_OK)
-		r = err_set(-ENOEXEC, "%.12s does not build: %s", commit, ret->error ? ret->error : "see its log");
-	else if (r >= 0)
-		r = 1;
-	db_task_release(&t);
-	return r;
-}
-
 static enum fault fault_of(bool base, bool head)
 {
 	return base && head ? FAULT_BOTH : base ? FAULT_BASE : FAULT_HEAD;
@@ -91,27 +68,21 @@ static enum fault fault_of(bool base, bool head)
 static int need_builds(struct engine *e, const struct scope *s)
 {
 	const char *commit[2] = {s->cmp.base, s->cmp.head};
-	struct db_build b[2] = {0};
-	char *why[2] = {0};
-	int state[2], r = 1;
+	struct need n[2] = {0};
+	int r = 0;
 
-	for (int i = 0; i < 2 && r >= 0; i++) {
-		state[i] = side_build(e, s, commit[i], &b[i]);
-		if (state[i] == -ENOEXEC || state[i] == -ECANCELED)
-			why[i] = xstrdup(err_msg());
-		else
-			r = state[i] < 0 ? state[i] : MIN(r, state[i]);
-	}
-	if (r > 0 && (why[0] || why[1])) /* known of both: the one that is to blame is not compared with again */
-		r = end_comparison(e, s, COMPARISON_BROKEN, state[0] == -ECANCELED || state[1] == -ECANCELED
-				   ? FAULT_INFRA : fault_of(why[0], why[1]), "%s%s%s", why[0] ? why[0] : "",
-				   why[0] && why[1] ? "; " : "", why[1] ? why[1] : "");
-	else if (r > 0 && streq(b[0].image_hash, b[1].image_hash))
+	for (int i = 0; r >= 0 && i < 2; i++)
+		r = need_build(e, s, commit[i], PRIO_COMPARISON, 0, &n[i]);
+	if (r >= 0)
+		r = n[0].state != NEED_WAIT && n[1].state != NEED_WAIT;
+	if (r > 0 && (n[0].why || n[1].why)) /* known of both: the one that is to blame is not compared with again */
+		r = end_comparison(e, s, COMPARISON_BROKEN, n[0].state == NEED_NEVER || n[1].state == NEED_NEVER
+				   ? FAULT_INFRA : fault_of(n[0].why, n[1].why), "%s%s%s", n[0].why ? n[0].why : "",
+				   n[0].why && n[1].why ? "; " : "", n[1].why ? n[1].why : "");
+	else if (r > 0 && streq(n[0].build.image_hash, n[1].build.image_hash))
 		r = end_comparison(e, s, COMPARISON_SAME, FAULT_NONE, "both build the same image");
-	db_build_release(&b[0]);
-	db_build_release(&b[1]);
-	free(why[0]);
-	free(why[1]);
+	need_release(&n[0]);
+	need_release(&n[1]);
 	return r;
 }
 
@@ -149,29 +120,33 @@ struct judged {
 	char canary[300];       /* what it says, for the reason */
 };
 
-/* A difference counts when it was not the machine that changed. */
-static int judge_different(struct engine *e, const struct scope *s, const char *metric, bool first,
-			   const struct verdict_result *v, size_t boots, struct judged *out)
+static struct pairs both_sides(const struct scope *s)
 {
-	struct canary_verdict k = {0};
-	int r = engine_canary_verdict(e, s, metric, s->cmp.base, s->cmp.head, s->cmp.after_run, v->effect, &k);
+	return (struct pairs){.s = s, .a = s->cmp.base, .b = s->cmp.head, .after_run = s->cmp.after_run,
+			      .priority = PRIO_COMPARISON};
+}
+
+/* A difference counts when it was not the machine that changed. */
+static int judge_different(struct engine *e, const struct pairs *p, bool first, struct pairs_result *x, struct judged *out)
+{
+	int r = pairs_canary(e, p, x);
 
 	if (r < 0)
 		return r;
-	memcpy(out->canary, k.text, sizeof(out->canary));
-	if (k.state == CANARY_MORE) {
+	memcpy(out->canary, x->canary.text, sizeof(out->canary));
+	if (x->canary.state == CANARY_MORE) {
 		out->verdict = VERDICT_MORE;
 		out->more = MAX(out->more, 1u);
 		return 0;
 	}
 	out->verdict = VERDICT_DIFFERENT;
-	out->metric = first ? NULL : metric;
+	out->metric = first ? NULL : p->metric;
 	out->unshown = false;
-	out->effect = v->effect;
-	out->mean_a = v->mean_a;
-	out->mean_b = v->mean_b;
-	out->disturbed = k.state == CANARY_MOVED;
-	return out->disturbed ? 0 : open_case(e, s, metric, v, boots);
+	out->effect = x->v.effect;
+	out->mean_a = x->v.mean_a;
+	out->mean_b = x->v.mean_b;
+	out->disturbed = x->canary.state == CANARY_MOVED;
+	return out->disturbed ? 0 : open_case(e, p->s, p->metric, &x->v, x->n_a + x->n_b);
 }
 
 /* The first metric is told, but one of which less can be said goes before one of which more can. */
@@ -194,30 +169,24 @@ static void tell_metric(struct judged *out, const char *metric, bool first, cons
 
 static int judge_metric(struct engine *e, const struct scope *s, const char *metric, size_t n_kpis, bool first, struct judged *out)
 {
-	struct verdict_config vc;
-	struct verdict_result v = {0};
-	struct boots a = {0}, b = {0};
-	int r = engine_boots(e, s, s->cmp.base, metric, s->cmp.after_run, &a);
+	_cleanup_pairs_ struct pairs_result x = {0};
+	struct pairs p = both_sides(s);
+	int r;
 
-	if (r >= 0)
-		r = engine_boots(e, s, s->cmp.head, metric, s->cmp.after_run, &b);
-	if (r >= 0)
-		r = engine_verdict_config(e, s, metric, &vc);
-	/* a KPI that this machine does not give (no value on any boot) is not judged */
-	if (r >= 0 && (a.n || b.n || first)) {
-		vc.alpha /= n_kpis;
-		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
-		if (r >= 0 && v.verdict == VERDICT_DIFFERENT && out->verdict != VERDICT_DIFFERENT)
-			r = judge_different(e, s, metric, first, &v, a.n + b.n, out);
-		else if (r >= 0 && v.verdict == VERDICT_MORE && out->verdict == VERDICT_SAME)
-			out->verdict = VERDICT_MORE;
-		tell_metric(out, metric, first, &v, vc.min_effect);
-		out->more = MAX(out->more, v.more_boots);
-		out->boots = MAX(out->boots, a.n + b.n);
-		out->left_out = MAX(out->left_out, a.left_out + b.left_out);
-	}
-	boots_release(&a);
-	boots_release(&b);
+	p.metric = metric;
+	p.alpha = e->cfg->alpha / n_kpis;
+	p.optional = !first; /* a KPI that this machine does not give (no value on any boot) is not judged */
+	r = pairs_look(e, &p, &x);
+	if (r < 0 || (p.optional && !x.n_a && !x.n_b))
+		return r;
+	if (x.v.verdict == VERDICT_DIFFERENT && out->verdict != VERDICT_DIFFERENT)
+		r = judge_different(e, &p, first, &x, out);
+	else if (x.v.verdict == VERDICT_MORE && out->verdict == VERDICT_SAME)
+		out->verdict = VERDICT_MORE;
+	tell_metric(out, metric, first, &x.v, x.min_effect);
+	out->more = MAX(out->more, x.v.more_boots);
+	out->boots = MAX(out->boots, x.n_a + x.n_b);
+	out->left_out = MAX(out->left_out, x.left_out);
 	return r;
 }
 
@@ -376,8 +345,10 @@ static int end_judged(struct engine *e, const struct scope *s, const struct judg
 
 static int act_on(struct engine *e, const struct scope *s, const struct judged *j)
 {
+	const struct pairs p = both_sides(s);
+
 	if (j->verdict == VERDICT_MORE)
-		return engine_pair_tasks(e, s, s->cmp.base, s->cmp.head, MAX(j->more, 1), PRIO_COMPARISON, 0);
+		return pairs_more(e, &p, (int)MAX(j->more, 1u));
 	if (j->verdict == VERDICT_DIFFERENT && j->disturbed)
 		return disturbed(e, s, j);
 	return end_judged(e, s, j);
@@ -399,10 +370,12 @@ static int need_all(struct engine *e, const struct scope *s)
 /* Queues the boot that sees what the head executes. True: the verdict waits for it, since there are results already. */
 static bool wait_for_reach(struct engine *e, const struct scope *s)
 {
-	size_t bad = 0, good = 0;
+	struct engine_runs k = {0};
+	bool yes = engine_reach_plan(e, s, s->cmp.base, s->cmp.head, PRIO_COMPARISON, 0) > 0 &&
+		   engine_runs(e, s, s->cmp.head, 0, &k) >= 0 && k.bad + k.good;
 
-	return engine_reach_plan(e, s, s->cmp.base, s->cmp.head, PRIO_COMPARISON, 0) > 0 &&
-	       engine_bad_runs(e, s, s->cmp.head, &bad, &good, NULL) >= 0 && bad + good;
+	engine_runs_release(&k);
+	return yes;
 }
 
 int engine_plan_comparison(struct engine *e, int64_t id)

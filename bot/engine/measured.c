@@ -93,7 +93,9 @@ static void count_run(struct engine_runs *k, const struct db_run *run)
 {
 	if (run->verdict == RUN_OK) {
 		k->good++;
-	} else if (run->verdict != RUN_INFRA) {
+	} else if (run->verdict == RUN_INFRA) {
+		k->ours++;
+	} else {
 		k->bad++;
 		k->no_boot += run->verdict == RUN_BOOT_FAILED;
 		k->untrusted += run->verdict == RUN_UNTRUSTED;
@@ -102,40 +104,33 @@ static void count_run(struct engine_runs *k, const struct db_run *run)
 	}
 }
 
+int engine_run_list(struct engine *e, const struct scope *s, const char *commit, struct db_run **ret, size_t *ret_n)
+{
+	struct db_build b = {0};
+	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
+
+	*ret = NULL;
+	*ret_n = 0;
+	if (r >= 0)
+		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, ret, ret_n);
+	db_build_release(&b);
+	return r == -ENOENT ? 0 : MIN(r, 0);
+}
+
 int engine_runs(struct engine *e, const struct scope *s, const char *commit, int64_t after_run, struct engine_runs *ret)
 {
 	struct engine_runs k = {0};
-	struct db_build b = {0};
-	struct db_run *runs = NULL;
-	size_t n = 0;
-	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
-
-	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
-	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (runs[i].id > after_run)
-			count_run(&k, &runs[i]);
-	DB_LIST_RELEASE(runs, n, db_run_release);
-	db_build_release(&b);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	*ret = k;
-	return 0;
-}
-
-int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,
-		    char **ret_cause)
-{
-	struct engine_runs k = {0};
-	int r = engine_runs(e, s, commit, 0, &k);
+	struct db_run *runs;
+	size_t n;
+	int r = engine_run_list(e, s, commit, &runs, &n);
 
 	if (r < 0)
 		return r;
-	*ret_bad = k.bad;
-	*ret_ok = k.good;
-	if (ret_cause)
-		*ret_cause = TAKE_PTR(k.cause);
-	engine_runs_release(&k);
+	for (size_t i = 0; i < n; i++)
+		if (runs[i].id > after_run)
+			count_run(&k, &runs[i]);
+	DB_LIST_RELEASE(runs, n, db_run_release);
+	*ret = k;
 	return 0;
 }
 

@@ -14,12 +14,12 @@ struct boots { size_t n; double *value; double *when; size_t left_out; };
 void boots_release(struct boots *b);
 int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, int64_t after_run,
 		 struct boots *ret);
-/* How many runs of a commit did not end ok, and the last cause (new string or NULL). */
-int engine_bad_runs(struct engine *e, const struct scope *s, const char *commit, size_t *ret_bad, size_t *ret_ok,
-		    char **ret_cause);
-/* The same of the runs after that one. Runs that failed on our side count nowhere. */
+/* All runs of a commit, oldest first; none where it is not built. */
+int engine_run_list(struct engine *e, const struct scope *s, const char *commit, struct db_run **ret, size_t *ret_n);
+/* How the runs after that one ended (0: all). */
 struct engine_runs {
 	size_t bad, good;
+	size_t ours;                    /* failed on our side: neither good nor bad */
 	size_t no_boot, untrusted;      /* of the bad ones */
 	char *cause;                    /* "VERDICT: CAUSE" of the last bad one, or NULL */
 };

@@ -1,10 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The proof: culprit against its parent, interleaved, fresh boots; then with aligned functions; then undone on the tip. */
 #include "bot/engine/proof.h"
-#include "bot/engine/canary.h"
 #include "bot/engine/case-state.h"
 #include "bot/engine/failure.h"
-#include "bot/engine/measured.h"
+#include "bot/engine/needs.h"
 #include "bot/engine/reach-plan.h"
 #include "bot/engine/pairs.h"
 #include "bot/engine/tasks.h"
@@ -80,27 +79,27 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 	return r;
 }
 
-static char *proof_json(const struct db_case *c, const char *parent, const struct boots *a, const struct boots *b,
-			const struct verdict_result *v)
+/* Keeps what was measured of both. */
+static void proof_keep(struct db_case *c, const char *parent, const struct pairs_result *x)
 {
+	const struct verdict_result *v = &x->v;
 	struct json_object *o = json_tokener_parse(c->proof);
 	const struct { const char *key; double v; } numbers[] = {
-		{"boots_parent", a->n}, {"boots_culprit", b->n}, {"mean_parent", v->mean_a}, {"mean_culprit", v->mean_b},
+		{"boots_parent", x->n_a}, {"boots_culprit", x->n_b}, {"mean_parent", v->mean_a}, {"mean_culprit", v->mean_b},
 		{"sd", v->sd}, {"effect", v->effect}, {"lo", v->lo}, {"hi", v->hi}, {"p", v->p}};
-	char *text;
 
 	json_object_object_add(o, "parent", json_text(parent));
 	for (size_t i = 0; i < ARRAY_SIZE(numbers); i++)
 		if (isfinite(numbers[i].v))
 			json_object_object_add(o, numbers[i].key, json_object_new_double(numbers[i].v));
-	text = json_line(o);
+	free(c->proof);
+	c->proof = json_line(o);
 	json_object_put(o);
-	return text;
 }
 
 /* Much of the whole change unexplained by this culprit? Then search on for the next one. */
 static int look_for_more(struct engine *e, const struct scope *s, const struct db_case *c, const struct verdict_result *v,
-			 const struct verdict_config *vc)
+			 double min_effect)
 {
 	struct db_case next = {.comparison = c->comparison, .metric = c->metric, .state = CASE_BISECTING,
 			       .part = c->part + 1, .confidence = c->confidence, .posterior = NAN};
@@ -109,7 +108,7 @@ static int look_for_more(struct engine *e, const struct scope *s, const struct d
 	int64_t id = 0;
 	int r;
 
-	if (!isfinite(rest) || fabs(rest) < MAX(2 * vc->min_effect, 2 * slack) || next.part >= MAX_PARTS)
+	if (!isfinite(rest) || fabs(rest) < MAX(2 * min_effect, 2 * slack) || next.part >= MAX_PARTS)
 		return 0;
 	next.effect = rest;
 	next.effect_lo = rest - slack;
@@ -176,129 +175,87 @@ static int proof_failed(struct engine *e, struct db_case *c, const char *parent,
 			  named, 100 * v->effect, parent);
 }
 
-/* Was it the machine that changed? 1: yes, or not known yet; the proof goes on or begins afresh. */
-static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent,
-			   int64_t after, const struct verdict_result *v)
+/* Boots of two commits for a proof. */
+static struct pairs proof_pairs(const struct scope *s, struct db_case *c, const char *a, const char *b, int64_t after)
 {
-	struct canary_verdict k = {0};
-	int r = engine_canary_verdict(e, s, c->metric, parent, c->culprit, after, v->effect, &k);
+	return (struct pairs){.s = s, .a = a, .b = b, .metric = c->failure ? NULL : c->metric, .failure = c->failure,
+			      .after_run = after, .priority = PRIO_PROOF, .c = c};
+}
 
-	if (r >= 0 && k.state == CANARY_MORE) {
-		r = engine_pair_tasks(e, s, parent, c->culprit, 1, PRIO_PROOF, c->id);
-		c->boots += MAX(r, 0);
-		return r < 0 ? r : 1;
-	}
-	if (r < 0 || k.state != CANARY_MOVED)
+/* It was the machine that changed: the proof begins afresh. */
+static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent,
+			   const char *canary)
+{
+	int r = engine_flag_machine(e, s, canary + 2);
+
+	store_event(e->store, c->id, c->comparison, 0, "proof: machine '%s' was not steady%s", s->machine.name, canary);
+	if (r < 0)
 		return r;
-	r = engine_flag_machine(e, s, k.text + 2);
-	store_event(e->store, c->id, c->comparison, 0, "proof: machine '%s' was not steady%s", s->machine.name, k.text);
-	if (r >= 0 && proof_number(c, "tries") < 3)
-		r = proof_start(e, s, c, c->culprit, parent);
-	else if (r >= 0) {
-		case_note(c, "no proof: the machine changed while the culprit and its parent were measured");
-		r = case_state(e, c, CASE_NOT_REPRODUCED, "the machine was not steady in three tries of the proof%s", k.text);
-	}
-	return r < 0 ? r : 1;
+	if (proof_number(c, "tries") < 3)
+		return proof_start(e, s, c, c->culprit, parent);
+	case_note(c, "no proof: the machine changed while the culprit and its parent were measured");
+	return case_state(e, c, CASE_NOT_REPRODUCED, "the machine was not steady in three tries of the proof%s", canary);
 }
 
 /* The same of a benchmark that fails: the rates of both instead of means. */
 static int prove_failure(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
 {
-	_cleanup_(failure_sides_release) struct failure_sides f = {0};
-	struct verdict_result v = {.sd = NAN, .lo = NAN, .hi = NAN};
-	int r = failure_compare(e, s, c->failure, parent, c->culprit, after, e->cfg->alpha, &f);
+	_cleanup_pairs_ struct pairs_result x = {0};
+	const struct pairs p = proof_pairs(s, c, parent, c->culprit, after);
+	int r = pairs_step(e, &p, &x);
 
-	if (r < 0)
+	if (r <= 0)
 		return r;
-	v.mean_a = f.rate_a;
-	v.mean_b = f.rate_b;
-	v.effect = f.rate_b - f.rate_a;
-	v.p = f.v.p;
-	if (f.v.verdict == VERDICT_MORE) {
-		r = engine_pair_tasks(e, s, parent, c->culprit, (int)f.v.more_boots, PRIO_PROOF, c->id);
-		c->boots += MAX(r, 0);
-		return r < 0 ? r : store_case_put(e->store, c, NULL);
-	}
-	if (f.hidden) {
+	if (x.hidden) {
 		case_note(c, "the culprit or its parent fails in another way, too, so there is no proof");
-		return case_state(e, c, CASE_FOUND, "not proven: %s", f.text);
+		return case_state(e, c, CASE_FOUND, "not proven: %s", x.text);
 	}
-	if (f.v.verdict != VERDICT_DIFFERENT)
-		return proof_failed(e, c, parent, &v);
-	{
-		char *text = proof_json(c, parent, &(struct boots){.n = f.n_a}, &(struct boots){.n = f.n_b}, &v);
-
-		free(c->proof);
-		c->proof = text;
-	}
+	if (x.v.verdict != VERDICT_DIFFERENT)
+		return proof_failed(e, c, parent, &x.v);
+	proof_keep(c, parent, &x);
 	r = failure_own_words(e, s, c, after);
-	return r < 0 ? r : case_state(e, c, CASE_PROVING, "proven against its parent: %s", f.text);
+	return r < 0 ? r : case_state(e, c, CASE_PROVING, "proven against its parent: %s", x.text);
 }
 
 static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
 {
-	struct verdict_config vc;
-	struct verdict_result v = {0};
-	struct boots a = {0}, b = {0};
-	int r = engine_verdict_config(e, s, c->metric, &vc);
+	_cleanup_pairs_ struct pairs_result x = {0};
+	struct pairs p = proof_pairs(s, c, parent, c->culprit, after);
+	int r;
 
-	if (r >= 0)
-		r = engine_boots(e, s, parent, c->metric, after, &a);
-	if (r >= 0)
-		r = engine_boots(e, s, c->culprit, c->metric, after, &b);
-	if (r >= 0) {
-		vc.min_boots = engine_deterministic(s) ? MIN(e->cfg->proof_boots, 3) : e->cfg->proof_boots;
-		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
-	}
-	if (r >= 0 && v.verdict == VERDICT_MORE) {
-		r = engine_pair_tasks(e, s, parent, c->culprit, MAX(v.more_boots, a.n < vc.min_boots ? vc.min_boots - a.n : 1),
-				      PRIO_PROOF, c->id);
-		c->boots += MAX(r, 0);
-		if (r >= 0)
-			r = store_case_put(e->store, c, NULL);
-	} else if (r >= 0 && v.verdict == VERDICT_DIFFERENT && (r = proof_disturbed(e, s, c, parent, after, &v)) != 0) {
-		r = MIN(r, 0);
-	} else if (r >= 0 && v.verdict == VERDICT_DIFFERENT && (v.effect < 0) == (c->effect < 0)) {
-		char *text = proof_json(c, parent, &a, &b, &v);
-
-		free(c->proof);
-		c->proof = text;
-		r = look_for_more(e, s, c, &v, &vc);
-		if (r >= 0)
-			r = case_state(e, c, CASE_PROVING, "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
-				      100 * v.effect, a.n, b.n);
-	} else if (r >= 0) {
-		r = proof_failed(e, c, parent, &v);
-	}
-	boots_release(&a);
-	boots_release(&b);
-	return MIN(r, 0);
+	p.min_boots = engine_deterministic(s) ? MIN(e->cfg->proof_boots, 3) : e->cfg->proof_boots;
+	p.canary = true;
+	r = pairs_step(e, &p, &x);
+	if (r <= 0)
+		return r;
+	if (x.canary.state == CANARY_MOVED)
+		return proof_disturbed(e, s, c, parent, x.canary.text);
+	if (x.v.verdict != VERDICT_DIFFERENT || (x.v.effect < 0) != (c->effect < 0))
+		return proof_failed(e, c, parent, &x.v);
+	proof_keep(c, parent, &x);
+	r = look_for_more(e, s, c, &x.v, x.min_effect);
+	return r < 0 ? r : case_state(e, c, CASE_PROVING, "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
+				      100 * x.v.effect, x.n_a, x.n_b);
 }
 
-/* 1: built and usable; 0: wait; -ENOEXEC: it will never be, with the reason as message. */
-static int need_build(struct engine *e, const struct scope *s, struct db_case *c, const char *commit)
+/* 1: built and usable; 0: wait, or where *ret_why (new string) says so it will never be. */
+static int proof_build(struct engine *e, const struct scope *s, struct db_case *c, const char *commit, char **ret_why)
 {
-	struct db_build b = {0};
-	struct db_task t = {0};
-	int64_t task;
-	int r = engine_build_task(e, s, commit, PRIO_PROOF, c->id, &task);
+	_cleanup_need_ struct need n = {0};
+	int r = need_build(e, s, commit, PRIO_PROOF, c->id, &n);
 
-	c->builds += r == 0;
-	if (r >= 0)
-		r = store_task_by_id(e->store, task, &t);
-	if (r >= 0)
-		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
-	if (r == -ENOENT && task_gave_up(t.state))
-		r = err_set(-ENOEXEC, "%.12s cannot be built: %s", commit, t.result ? t.result : "no reason known");
-	else if (r == -ENOENT)
-		r = 0;
-	else if (r >= 0 && b.state != BUILD_OK)
-		r = err_set(-ENOEXEC, "%.12s does not build: %s", commit, b.error ? b.error : "see its log");
-	else if (r >= 0)
-		r = 1;
-	db_task_release(&t);
-	db_build_release(&b);
-	return r;
+	if (r < 0)
+		return r;
+	c->builds += n.queued;
+	*ret_why = TAKE_PTR(n.why);
+	return n.state == NEED_BUILT;
+}
+
+static int proof_builds(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, char **ret_why)
+{
+	int r = proof_build(e, s, c, parent, ret_why);
+
+	return r > 0 ? proof_build(e, s, c, c->culprit, ret_why) : r;
 }
 
 static void proof_set(struct db_case *c, const char *key, struct json_object *value)
@@ -354,9 +311,9 @@ static int conclude(struct engine *e, const struct scope *s, struct db_case *c, 
 /* Tip against tip with the culprit undone, interleaved. */
 static int measure_revert(struct engine *e, const struct scope *s, struct db_case *c, const char *revert, int64_t after)
 {
-	struct verdict_config vc;
-	struct verdict_result v = {0};
-	struct boots a = {0}, b = {0};
+	_cleanup_pairs_ struct pairs_result x = {0};
+	const struct pairs p = proof_pairs(s, c, s->cmp.head, revert, after);
+	const struct verdict_result *v = &x.v;
 	char text[300];
 	int r;
 
@@ -366,32 +323,19 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 		r = failure_revert(e, s, c, revert, after, &told);
 		return r > 0 ? conclude(e, s, c, told) : r;
 	}
-	r = engine_verdict_config(e, s, c->metric, &vc);
-	if (r >= 0)
-		r = engine_boots(e, s, s->cmp.head, c->metric, after, &a);
-	if (r >= 0)
-		r = engine_boots(e, s, revert, c->metric, after, &b);
-	if (r >= 0)
-		r = verdict_two(&vc, a.value, a.n, b.value, b.n, &v);
-	if (r >= 0 && v.verdict == VERDICT_MORE) {
-		r = engine_pair_tasks(e, s, s->cmp.head, revert, MAX(v.more_boots, 1), PRIO_PROOF, c->id);
-		c->boots += MAX(r, 0);
-		r = r < 0 ? r : store_case_put(e->store, c, NULL);
-	} else if (r >= 0) {
-		snprintf(text, sizeof(text), "undone on top of %.10s: %+.3f%%, 95%% interval %+.3f%% to %+.3f%%, %zu+%zu boots%s",
-			 s->cmp.head, 100 * v.effect, 100 * v.lo, 100 * v.hi, a.n, b.n,
-			 v.verdict != VERDICT_DIFFERENT ? " (no change shown: something else in the range hides it)" :
-			 (v.effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)" : "");
-		r = conclude(e, s, c, text);
-	}
-	boots_release(&a);
-	boots_release(&b);
-	return MIN(r, 0);
+	r = pairs_step(e, &p, &x);
+	if (r <= 0)
+		return r;
+	snprintf(text, sizeof(text), "undone on top of %.10s: %+.3f%%, 95%% interval %+.3f%% to %+.3f%%, %zu+%zu boots%s",
+		 s->cmp.head, 100 * v->effect, 100 * v->lo, 100 * v->hi, x.n_a, x.n_b,
+		 v->verdict != VERDICT_DIFFERENT ? " (no change shown: something else in the range hides it)" :
+		 (v->effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)" : "");
+	return conclude(e, s, c, text);
 }
 
 static int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c)
 {
-	_cleanup_free_ char *revert = proof_text(c, "revert_commit"), *made = NULL;
+	_cleanup_free_ char *revert = proof_text(c, "revert_commit"), *made = NULL, *why = NULL;
 	double after = proof_number(c, "revert_after");
 	int r;
 
@@ -406,9 +350,9 @@ static int prove_by_revert(struct engine *e, const struct scope *s, struct db_ca
 		return r < 0 ? r : case_state(e, c, CASE_PROVING, "undoing %.12s on top of %.12s as %.12s", c->culprit,
 					      s->cmp.head, made);
 	}
-	r = need_build(e, s, c, revert);
-	if (r == -ENOEXEC)
-		return conclude(e, s, c, err_msg());
+	r = proof_build(e, s, c, revert, &why);
+	if (why)
+		return conclude(e, s, c, why);
 	return r > 0 ? measure_revert(e, s, c, revert, isfinite(after) ? (int64_t)after : 0) : r;
 }
 
@@ -419,52 +363,29 @@ static int aligned_done(struct engine *e, struct db_case *c, const char *text)
 }
 
 /* What is left of the effect where no function moved: is it the commit's work, or where the linker put the code? */
-static int judge_aligned(struct engine *e, struct db_case *c, const struct verdict_result *v, size_t boots_a, size_t boots_b)
+static int judge_aligned(struct engine *e, struct db_case *c, const struct pairs_result *x)
 {
+	const struct verdict_result *v = &x->v;
 	double whole = proof_number(c, "effect"), most = MAX(fabs(v->lo), fabs(v->hi));
 	const char *word = v->verdict == VERDICT_DIFFERENT
 				   ? (v->effect < 0) != (whole < 0) ? "turns round" : fabs(v->effect) < fabs(whole) / 2 ? "remains in part" : "remains"
 				   : most < fabs(whole) ? "vanishes, so it comes from the code's layout" : "is not shown again, and not excluded";
 	_cleanup_free_ char *text = xasprintf("with every function aligned to 64 bytes in both builds the difference %s: %+.3f%%, 95%% "
 					      "interval %+.3f%% to %+.3f%%, %zu+%zu boots", word, 100 * v->effect, 100 * v->lo,
-					      100 * v->hi, boots_a, boots_b);
+					      100 * v->hi, x->n_a, x->n_b);
 
 	proof_set(c, "aligned_effect", json_object_new_double(v->effect));
 	return aligned_done(e, c, text);
 }
 
-static int measure_aligned(struct engine *e, const struct scope *a, struct db_case *c, const char *parent,
-			   int64_t after)
-{
-	struct verdict_config vc;
-	struct verdict_result v = {0};
-	struct boots x = {0}, y = {0};
-	int r = engine_verdict_config(e, a, c->metric, &vc);
-
-	if (r >= 0)
-		r = engine_boots(e, a, parent, c->metric, after, &x);
-	if (r >= 0)
-		r = engine_boots(e, a, c->culprit, c->metric, after, &y);
-	if (r >= 0)
-		r = verdict_two(&vc, x.value, x.n, y.value, y.n, &v);
-	if (r >= 0 && v.verdict == VERDICT_MORE) {
-		r = engine_pair_tasks(e, a, parent, c->culprit, MAX(v.more_boots, 1u), PRIO_PROOF, c->id);
-		c->boots += MAX(r, 0);
-		r = r < 0 ? r : store_case_put(e->store, c, NULL);
-	} else if (r >= 0) {
-		r = judge_aligned(e, c, &v, x.n, y.n);
-	}
-	boots_release(&x);
-	boots_release(&y);
-	return MIN(r, 0);
-}
-
 /* Both again with aligned functions, interleaved, as a configuration of its own. */
 static int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
 {
-	_cleanup_free_ char *kconfig = xasprintf("%s" KCONFIG_ALIGNED, s->cmp.kconfig);
+	_cleanup_free_ char *kconfig = xasprintf("%s" KCONFIG_ALIGNED, s->cmp.kconfig), *why = NULL;
+	_cleanup_pairs_ struct pairs_result x = {0};
 	double after = proof_number(c, "aligned_after");
 	struct scope a = *s;    /* borrowed */
+	struct pairs p;
 	int r;
 
 	a.cmp.kconfig = kconfig;
@@ -473,15 +394,16 @@ static int prove_aligned(struct engine *e, const struct scope *s, struct db_case
 		return r < 0 ? r : case_state(e, c, CASE_PROVING, "building %.12s and its parent with aligned functions",
 					      c->culprit);
 	}
-	r = need_build(e, &a, c, parent);
-	if (r > 0)
-		r = need_build(e, &a, c, c->culprit);
-	if (r == -ENOEXEC) {
-		_cleanup_free_ char *text = xasprintf("not measured with aligned functions: %s", err_msg());
+	r = proof_builds(e, &a, c, parent, &why);
+	if (why) {
+		_cleanup_free_ char *text = xasprintf("not measured with aligned functions: %s", why);
 
 		return aligned_done(e, c, text);
 	}
-	return r > 0 ? measure_aligned(e, &a, c, parent, (int64_t)after) : r;
+	p = proof_pairs(&a, c, parent, c->culprit, (int64_t)after);
+	if (r > 0)
+		r = pairs_step(e, &p, &x);
+	return r > 0 ? judge_aligned(e, c, &x) : r;
 }
 
 /* One more boot of the culprit sees whether it runs what it changes; where instructions can be counted exactly, one of the
@@ -501,6 +423,7 @@ static int count_both(struct engine *e, const struct scope *s, struct db_case *c
 int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *p, *t;
+	_cleanup_free_ char *why = NULL;
 	int r;
 
 	if (!json_object_is_type(o, json_type_object) || !json_object_object_get_ex(o, "parent", &p) ||
@@ -517,14 +440,12 @@ int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 		json_object_put(o);
 		return r;
 	}
-	r = need_build(e, s, c, json_object_get_string(p));
-	if (r > 0)
-		r = need_build(e, s, c, c->culprit);
+	r = proof_builds(e, s, c, json_object_get_string(p), &why);
 	if (r > 0 && !c->failure) /* there is nothing to count where it fails */
 		r = count_both(e, s, c, json_object_get_string(p));
-	if (r == -ENOEXEC) {
+	if (why) {
 		case_note(c, "the culprit or its parent does not build, so there is no proof");
-		r = case_state(e, c, CASE_FOUND, "not proven: %s", err_msg());
+		r = case_state(e, c, CASE_FOUND, "not proven: %s", why);
 	} else if (r > 0) {
 		r = (c->failure ? prove_failure : prove_with)(e, s, c, json_object_get_string(p),
 							      json_object_get_int64(t));

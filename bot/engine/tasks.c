@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Work for the queue. */
 #include "bot/engine/tasks.h"
+#include "bot/engine/measured.h"
 
 #define MAX_ATTEMPTS 5
 #define MAX_SPENT 50            /* replicate numbers that may be skipped over */
@@ -36,25 +37,17 @@ int engine_build_task(struct engine *e, const struct scope *s, const char *commi
 /* The first replicate number not used yet. */
 static int next_replicate(struct engine *e, const struct scope *s, const char *commit, int64_t *ret)
 {
-	struct db_build b = {0};
-	struct db_run *runs = NULL;
-	size_t n = 0;
+	struct db_run *runs;
+	size_t n;
 	int64_t next = 1;
-	int r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b);
+	int r = engine_run_list(e, s, commit, &runs, &n);
 
-	if (r == -ENOENT) {
-		*ret = 1;
-		return 0;
-	}
-	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
 	for (size_t i = 0; r >= 0 && i < n; i++)
 		next = MAX(next, runs[i].replicate + 1);
 	if (r >= 0)
 		*ret = next;
 	DB_LIST_RELEASE(runs, n, db_run_release);
-	db_build_release(&b);
-	return MIN(r, 0);
+	return r;
 }
 
 /* needs: the builds to wait for, its own among them, 0-terminated; NULL: its own. */
@@ -115,13 +108,10 @@ static bool says_nothing(const struct scope *s, const struct db_run *run)
 /* Who asks for a verdict and only gets failures would ask for ever: -ENOTRECOVERABLE then. */
 static int still_runs(struct engine *e, const struct scope *s, const char *commit)
 {
-	struct db_build b = {0};
 	struct db_run *runs = NULL;
 	size_t n = 0, bad = 0, recent = 0, i;
-	int r = s->cmp.id ? store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &b) : -ENOENT;
+	int r = s->cmp.id ? engine_run_list(e, s, commit, &runs, &n) : 0;
 
-	if (r >= 0)
-		r = store_runs(e->store, b.id, s->job.id, s->machine.tbox_group, false, &runs, &n);
 	for (i = r < 0 ? 0 : n; i > 0 && says_nothing(s, &runs[i - 1]); i--)
 		bad++;
 	for (i = 0; r >= 0 && i < n; i++)
@@ -133,8 +123,7 @@ static int still_runs(struct engine *e, const struct scope *s, const char *commi
 			    run_verdict_word(runs[n - 1].verdict), runs[n - 1].cause ? ": " : "",
 			    runs[n - 1].cause ? runs[n - 1].cause : "");
 	DB_LIST_RELEASE(runs, n, db_run_release);
-	db_build_release(&b);
-	return r == -ENOENT ? 0 : MIN(r, 0);
+	return r;
 }
 
 int engine_run_tasks(struct engine *e, const struct scope *s, const char *commit, int n, int priority, int64_t case_id)
