@@ -145,7 +145,19 @@ static const char to_5[] =
 	"ALTER TABLE task_5 RENAME TO task;"
 	"CREATE INDEX task_turn ON task (state, resource, tree, priority DESC, id);";
 
-static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4, to_5};
+/* A delivery's way is a reporter's name, and reporters come and go. */
+static const char to_6[] =
+	"CREATE TABLE delivery_6 (report INTEGER NOT NULL REFERENCES report ON DELETE CASCADE, way TEXT NOT NULL,"
+	" recipient TEXT NOT NULL DEFAULT '' COLLATE NOCASE,"
+	" state TEXT NOT NULL CHECK (state IN ('waiting', 'sending', 'sent', 'failed', 'unknown')),"
+	" detail TEXT, attempts INTEGER NOT NULL DEFAULT 0, next_try INTEGER, time INTEGER NOT NULL,"
+	" PRIMARY KEY (report, way, recipient)) STRICT;"
+	"INSERT INTO delivery_6 SELECT report, way, recipient, state, detail, attempts, next_try, time FROM delivery"
+	" ORDER BY rowid;"
+	"DROP TABLE delivery;"
+	"ALTER TABLE delivery_6 RENAME TO delivery;";
+
+static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4, to_5, to_6};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};
 
 static int check_file(struct store *s, const struct schema *sc, int64_t *ret_version)

@@ -249,10 +249,10 @@ CREATE TABLE report (
 
 CREATE TABLE delivery (                                 -- one row per report, way out and recipient; sent at most once
 	report INTEGER NOT NULL REFERENCES report ON DELETE CASCADE,
-	way TEXT NOT NULL CHECK (way IN ('mbox', 'smtp')),
-	recipient TEXT NOT NULL DEFAULT '' COLLATE NOCASE,      -- address; mbox: ''
+	way TEXT NOT NULL,                              -- a reporter's name; there may be some that this version has not
+	recipient TEXT NOT NULL DEFAULT '' COLLATE NOCASE,      -- address; '' where it goes to one place
 	state TEXT NOT NULL CHECK (state IN ('waiting', 'sending', 'sent', 'failed', 'unknown')),
-	detail TEXT,                                    -- mbox: offset before the append; smtp: the server's words
+	detail TEXT,                                    -- the reporter's own, or what the receiver said
 	attempts INTEGER NOT NULL DEFAULT 0, next_try INTEGER, time INTEGER NOT NULL,
 	PRIMARY KEY (report, way, recipient)
 ) STRICT;

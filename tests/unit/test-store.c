@@ -934,6 +934,24 @@ static void test_formats(void)
 	}
 }
 
+/* What went out before format 6 is still known, and a way that this program has never heard of is kept, too. */
+static void test_any_way(void)
+{
+	_cleanup_free_ char *path = in_dir("ways.db");
+	_cleanup_store_ struct store *s = NULL;
+	struct db_delivery d = {.report = 1, .way = (char *)"pigeon", .recipient = (char *)"ann", .state = DELIVERY_SENT}, *all = NULL;
+	size_t n = 0;
+
+	if (!make_old(5, path))
+		return;
+	is_int(store_open(path, false, &s), 0, "opens");
+	is_int(store_delivery_put(s, &d), 0, "a delivery by pigeon");
+	is_int(store_deliveries(s, 1, NULL, &all, &n), 0, "all of that report");
+	ok(n == 2 && streq(all[0].way, "mbox") && all[0].state == DELIVERY_SENT && streq(all[0].detail, "/var/lib/kperfbot/mbox") &&
+	   streq(all[1].way, "pigeon") && streq(all[1].recipient, "ann"), "the old one and the new one");
+	DB_LIST_RELEASE(all, n, db_delivery_release);
+}
+
 /* Of the first format: who asked is told by the branch, who got the mail by the allow-list of that day. */
 static void test_format_1(void)
 {
@@ -1630,6 +1648,7 @@ int main(void)
 	test_clock_back();
 	test_full_by_a_wrong_clock();
 	test_formats();
+	test_any_way();
 	test_format_1();
 	test_format_4();
 	test_asked();
