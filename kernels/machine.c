@@ -67,7 +67,7 @@ int machine_profile_check(const struct machine *m)
 
 /* Columns of the database, as are name and driver. */
 static const struct setting identity[] = {
-	SETTING(machine, tbox_group, "tbox_group", "machines of equal hardware; results are compared within one only",
+	SETTING(machine, tbox_group, "tbox_group", "its group of equal machines; results are compared within one only",
 		.otherwise = "its own name"),
 	SETTING(machine, description, "description", "what it is, for reports", .otherwise = "what the driver says"),
 	SETTING_END,

@@ -166,6 +166,52 @@ static void man_verb(const struct verb *v)
 	}
 }
 
+static void man_setting(const struct setting *s)
+{
+	_cleanup_free_ char *dflt = setting_default_shown(s);
+	_cleanup_buf_ struct buf text = {0};
+
+	buf_adds(&text, s->help);
+	if (s->max > s->min && s->type != SETTING_T_SECONDS)
+		buf_addf(&text, ", %.10g to %.10g", s->min, s->max);
+	for (int i = 0; s->words && i < s->words->n; i++)
+		buf_addf(&text, "%s%s", i ? ", " : ": ", s->words->word[i]);
+	buf_addf(&text, " (default: %s)", dflt);
+	printf(".TP\n.B ");
+	roff_text(s->name);
+	putchar('\n');
+	roff_text(buf_str(&text));
+	putchar('\n');
+}
+
+static void man_settings(const struct settings *part)
+{
+	for (; part->table; part++)
+		for (const struct setting *s = part->table; s->name; s++)
+			man_setting(s);
+}
+
+/* Of the drivers' own tables. */
+static void man_drivers(void)
+{
+	struct machine any = {0};
+	struct settings part[MACHINE_PARTS];
+
+	puts(".SH MACHINE DRIVERS\nA machine in machines.yaml has a driver, and all have these settings:");
+	machine_settings(&any, part);
+	man_settings(part);
+	for (const struct machine_ops *const *o = machine_drivers(); *o; o++) {
+		const struct settings own[] = {{(*o)->options, NULL}, {0}};
+
+		printf(".SS ");
+		roff_text((*o)->name);
+		putchar('\n');
+		roff_text((*o)->help);
+		putchar('\n');
+		man_settings(own);
+	}
+}
+
 static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unused_)
 {
 	printf(".TH KPERFBOT 1 \"\" \"kperfbot %s\"\n", kperfbot_version);
@@ -176,6 +222,7 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 	for (const struct verb *const *v = verbs; *v; v++)
 		if ((*v)->summary[0] != '(')
 			man_verb(*v);
+	man_drivers();
 	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
 	     "stopped before the end (run, bisect).\n"
 	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "

@@ -293,7 +293,7 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 		OPT_TEXT(0, "image", "FILE", &b.image, "boot: the kernel; driver local: what $KPB_ARTEFACT names"),
 		OPT_TEXT(0, "script", "FILE", &b.script, "boot: what runs there, as root"),
 		OPT_TEXT(0, "job", "JOB", &b.job, "boot: or this job (one point of its matrix)"),
-		OPT_FLAG(0, "profile", &b.profile, "boot: count what the kernel executes; makes DIR/profile.zst (qemu, qemu-icount)"),
+		OPT_FLAG(0, "profile", &b.profile, "boot: count what the kernel executes; makes DIR/profile.zst"),
 		OPT_LIST(0, "watch", "FUNCTION", &b.watch,
 			 "boot: how often does the job run this kernel function? by ftrace, kprobes or perf (repeatable)"),
 		OPT_TEXT(0, "out", "DIR", &b.out, "boot: gets console.log.zst and result/"),
@@ -340,6 +340,7 @@ const struct verb verb_machine = {
 	.text = "'check' asks each driver whether it can work here. A drained machine finishes what it does and gets nothing new;\n"
 		"'resume' makes it healthy again, also one that was taken out after too many failures of its own.\n"
 		"'boot' is for trying things by hand: one kernel, one script, nothing stored; exit code 0 when both went well.\n"
-		"Machines are named in machines.yaml; 'local', 'qemu' and 'qemu-icount' are always there.",
+		"Machines are named in machines.yaml; a driver that needs no settings always has one of its own name. The manual\n"
+		"lists drivers and their settings.",
 	.run = run_machine,
 };
