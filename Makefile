@@ -29,7 +29,7 @@ UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
 # pkg-config is asked when something is compiled, so that "make deps" works before the libraries are there
 PKG_CFLAGS = $(shell pkg-config --cflags $(PKGS))
 PKG_LIBS = $(shell pkg-config --libs $(PKGS)) -lRmath -lm
-CPPFLAGS += -I. -D_GNU_SOURCE -DMATHLIB_STANDALONE -DKPB_DATADIR='"$(PREFIX)/share/kperfbot"'
+CPPFLAGS += -I. -I$(BUILD) -D_GNU_SOURCE -DMATHLIB_STANDALONE -DKPB_DATADIR='"$(PREFIX)/share/kperfbot"'
 
 all: $(BUILD)/kperfbot $(BUILD)/agent
 
@@ -52,6 +52,16 @@ $(BUILD)/%.o: %.c $(BUILD)/flags
 # the version stands in one place
 $(BUILD)/lib/version.o: VERSION
 $(BUILD)/lib/version.o: CPPFLAGS += -DKPB_VERSION='"$(shell cat VERSION)"'
+
+# Programs and monitors: each folder with a parse.c is a row. JOB_MONITOR(perf_stat, "perf-stat") stands for
+# monitor_perf_stat in jobs/monitors/perf-stat/.
+job_rows = $(foreach d,$(sort $(patsubst jobs/$(1)/%/parse.c,%,$(wildcard jobs/$(1)/*/parse.c))),'$(2)($(subst -,_,$(d)), "$(d)")')
+JOB_LIST := $(BUILD)/generated/job-list.h
+$(JOB_LIST): FORCE
+	@mkdir -p $(@D)
+	@printf '%s\n' $(call job_rows,programs,JOB_PROGRAM) $(call job_rows,monitors,JOB_MONITOR) >$@.new
+	@cmp -s $@.new $@ || cp $@.new $@
+$(BUILD)/jobs/program.o $(BUILD)/bisect/compare-class.o: $(JOB_LIST)
 
 # the schema is compiled in (.incbin), which the compiler does not report
 $(BUILD)/db/schema.o: db/schema.sql

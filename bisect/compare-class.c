@@ -3,12 +3,17 @@
 
 #include <fnmatch.h>
 
-/* Where a name's first component is one of these, a monitor wrote it; any other is the program's own. */
+/* Where a name's first component is one of these, a monitor wrote it; any other is the program's own. First those that
+ * only lkp-tests has. */
 static const char *const monitors[] = {
-	"boot-memory", "boot-meminfo", "boot-slabinfo", "boot-time", "buddyinfo", "cpuidle", "diskstats", "energy", "interrupts",
-	"iostat", "latency_stats", "lock_stat", "meminfo", "mpstat", "nfsiostat", "numa-meminfo", "numa-numastat",
-	"numa-vmstat", "pagetypeinfo", "perf-c2c", "perf-profile", "perf-sched", "perf-stat", "pmeter", "proc-stat",
-	"proc-vmstat", "sched_debug", "slabinfo", "softirqs", "time", "turbostat", "uptime", "vmstat",
+	"boot-memory", "boot-meminfo", "boot-slabinfo", "boot-time", "buddyinfo", "cpuidle", "diskstats", "energy",
+	"iostat", "latency_stats", "lock_stat", "nfsiostat", "numa-meminfo", "numa-numastat", "numa-vmstat",
+	"pagetypeinfo", "perf-c2c", "perf-sched", "pmeter", "proc-stat", "slabinfo", "uptime",
+#define JOB_PROGRAM(id, name)
+#define JOB_MONITOR(id, name) name,
+#include "generated/job-list.h"
+#undef JOB_PROGRAM
+#undef JOB_MONITOR
 };
 
 static bool glob(const char *pattern, const char *name) { return fnmatch(pattern, name, 0) == 0; }

@@ -167,7 +167,9 @@ static int read_monitors(struct doc *d, const struct ynode *val)
 	if (val->kind == Y_MAP)
 		return ynode_err(val, -EINVAL, "'monitors' takes a list of names");
 	for (size_t i = 0; r == 0 && i < val->n; i++)
-		r = add_monitor(d, val->val[i], val->val[i]->text);
+		r = val->val[i]->kind == Y_NULL
+			    ? ynode_err(val->val[i], -EINVAL, "no monitor is named; the one called null is written \"null\"")
+			    : add_monitor(d, val->val[i], val->val[i]->text);
 	return r;
 }
 

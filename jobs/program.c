@@ -5,23 +5,23 @@
 
 #include <pthread.h>
 
-#define JOB_PROGRAM(x) extern const struct program_ops program_##x;
-#define JOB_MONITOR(x) extern const struct program_ops monitor_##x;
-#include "jobs/list.h"
+#define JOB_PROGRAM(id, name) extern const struct program_ops program_##id;
+#define JOB_MONITOR(id, name) extern const struct program_ops monitor_##id;
+#include "generated/job-list.h"
 #undef JOB_PROGRAM
 #undef JOB_MONITOR
 
 static const struct program_ops *const all_programs[] = {
-#define JOB_PROGRAM(x) &program_##x,
-#define JOB_MONITOR(x)
-#include "jobs/list.h"
+#define JOB_PROGRAM(id, name) &program_##id,
+#define JOB_MONITOR(id, name)
+#include "generated/job-list.h"
 #undef JOB_PROGRAM
 #undef JOB_MONITOR
 };
 static const struct program_ops *const all_monitors[] = {
-#define JOB_PROGRAM(x)
-#define JOB_MONITOR(x) &monitor_##x,
-#include "jobs/list.h"
+#define JOB_PROGRAM(id, name)
+#define JOB_MONITOR(id, name) &monitor_##id,
+#include "generated/job-list.h"
 #undef JOB_PROGRAM
 #undef JOB_MONITOR
 };

@@ -51,7 +51,7 @@ const struct param_def *common_param(const char *key);
 const struct param_def *common_param_at(size_t i, bool for_script);
 /* "udp-sink/kpb-udp-send" -> "kpb-udp-send", the program's own name. Within own. */
 const char *own_name(const char *own);
-/* All names, NULL-terminated, from list.h. */
+/* All names, NULL-terminated: the folders with a parse.c, which the Makefile lists in generated/job-list.h. */
 const char *const *program_names(void);
 const char *const *monitor_names(void);
 /* 0, or -EINVAL with a message about value (no place in it). */

@@ -106,6 +106,7 @@ static const struct { const char *text, *want; } refused[] = {
 	 "x.yaml:4:3: unknown parameter of 'stress-ng': 'metod'; did you mean 'method'?"},
 	{"tesstime: 5s\nstress-ng: {test: a}\n", "x.yaml:1:1: unknown key or program 'tesstime'; did you mean 'testtime'?"},
 	{"testtime: <%= 5 %>\n", "x.yaml:1:11: ERB ('<% %>') is not supported: write the values down"},
+	{"command: {run: x}\nmonitors: [time, null]\n", "x.yaml:2:18: no monitor is named; the one called null is written \"null\""},
 	{"suite: a\n% 3.times do\n", "x.yaml:2:1: a line of Ruby ('%') is not supported: write the values down"},
 	{"suite: a\n<<: other.yaml\n", "x.yaml:2:1: '<<' with a file name (include) is not supported: copy the keys here; "
 	 "'<<: *anchor' works"},
