@@ -95,9 +95,11 @@ unit: $(UNIT)
 # ---- targets for people (make help prints the "#:" lines) ----
 #: demo            a real kernel regression found and mailed, on this machine (SEED=n, JOB=name, FRESH=1, LOCAL=1)
 #: check           install what the tests need, build, run all tests
+#: check-sanitize  the unit tests and the quick shell tests under ASan and UBSan
 #: deps            only install what is missing from Debian (as root, or with sudo)
 #: all             build build/kperfbot and the guest agent
 #: unit            only the C unit tests
+#: test-kernel-debian, test-kernel-vm-min, test-kernel-vm-net, test-guest: what tests boot, each made once
 #: bench           measure ourselves; docs/BENCHMARKS.md holds what came out
 #: bench-judge     only the judge's table
 #: check-layers    includes must not go up: lib < db < jobs, kernels < bisect < reporters < bot
@@ -128,10 +130,28 @@ demo: deps
 
 TESTS := $(sort $(wildcard tests/t/*.t))
 # Two tests at a time: those that build kernels, one after the other, beside all others, which mostly wait.
-check: deps-check
+check:
+	@tests/about $(UNIT)
+	@$(MAKE) --no-print-directory deps-check
 	@$(MAKE) --no-print-directory all $(UNIT) check-layers
 	prove --timer -j2 --rules='seq=tests/t/{5000,6150,6210,8000}-*' --rules='seq=**' $(UNIT) $(TESTS)
+# The unit tests and the shell tests that take a few seconds, with what finds wrong accesses, leaks and undefined behaviour.
+check-sanitize: deps-check
+	@$(MAKE) --no-print-directory SANITIZE=1 check-quick
+check-quick: all $(UNIT)
+	KPERFBOT=$(BUILD)/kperfbot prove --timer -j2 $(UNIT) $$(tests/about --quick 6)
+.PHONY: check-sanitize check-quick
 .PHONY: check
+
+# What tests boot, made once and by name in build/test-kernel (or KPB_TEST_CACHE); a test that needs one asks for it.
+KEEP = $(abspath $(or $(KPB_TEST_CACHE),build/test-kernel))
+test-kernel-debian:
+	@tests/kernels/debian.sh $(KEEP)/debian-kernel
+test-kernel-vm-min test-kernel-vm-net:
+	@tests/kernels/vm.sh $(@:test-kernel-%=%) $(KEEP)/$(@:test-kernel-%=%)
+test-guest:
+	@tests/guest/guest.sh $(KEEP)/debian-guest
+.PHONY: test-kernel-debian test-kernel-vm-min test-kernel-vm-net test-guest
 
 check-layers:
 	@tools/check-layers

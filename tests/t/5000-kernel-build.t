@@ -9,8 +9,8 @@ source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 for p in gcc flex bison bc; do command -v "$p" >/dev/null || skip_all "no $p"; done
 need_box || skip_all "$no_box"
 mkdir -p "$dir/etc" "$dir/data/kernels/configs"
-export KPERFBOT_CACHE=$(keep_dir)/cache KPERFBOT_STATE=$dir/state KPERFBOT_DATA=$dir/data
-mkdir -p "$KPERFBOT_CACHE"
+kernel_cache
+export KPERFBOT_STATE=$dir/state KPERFBOT_DATA=$dir/data
 for f in "$root"/* "$root"/kernels/*; do ln -s "$f" "$dir/data/${f#"$root/"}" 2>/dev/null; done
 cat >"$dir/data/kernels/configs/tiny.config" <<-'EOF'
 	CONFIG_64BIT=y
@@ -24,7 +24,7 @@ grep ' is not set$' kernels/configs/vm-min.config >>"$dir/data/kernels/configs/t
 
 # the demo's first commit, and three of our own on it, made without checking anything out
 repo=$dir/repo.git
-KPB_CACHE=$(keep_dir) tests/demo/make-tree.sh 1 "$repo" "$source" >"$dir/out" 2>"$dir/log"; ok $? "a kernel tree"
+KPB_CACHE=$KPERFBOT_CACHE tests/demo/make-tree.sh 1 "$repo" "$source" >"$dir/out" 2>"$dir/log"; ok $? "a kernel tree"
 base=$(git -C "$repo" rev-list --max-parents=0 main)
 export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_AUTHOR_DATE='1717200000 +0000'
 export GIT_COMMITTER_NAME=A GIT_COMMITTER_EMAIL=a@example.org GIT_COMMITTER_DATE='1717200000 +0000'

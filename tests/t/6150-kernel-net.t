@@ -1,7 +1,6 @@
 #!/bin/bash
 # The network jobs on a real kernel (vm-net): a slowdown of cpumap is found by xdp-bench-redirect-cpu and not reached by
-# xdp-bench-drop; one of packet steering shows with RPS on and not with RPS off, as a matrix of parameter and patch. Leaves its kernel
-# in the cache, for 6210-watch.t.
+# xdp-bench-drop; one of packet steering shows with RPS on and not with RPS off, as a matrix of parameter and patch.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
@@ -10,10 +9,8 @@ for p in gcc flex bison bc qemu-system-x86_64 pahole xdp-bench ethtool ip; do
 	command -v "$p" >/dev/null || skip_all "no $p"
 done
 need_box || skip_all "$no_box"
-keep=$(keep_dir)
-export KPERFBOT_CACHE=$keep/cache
-mkdir -p "$KPERFBOT_CACHE"
-[ -d "$keep/demo-base.git" ] && [ ! -e "$KPERFBOT_CACHE/demo-base.git" ] && ln -s ../demo-base.git "$KPERFBOT_CACHE/demo-base.git"
+kernel_cache
+made test-kernel-vm-net
 
 demo --job xdp-bench-redirect-cpu --seed 2 --json >"$dir/demo.out" 2>"$dir/log"; ok $? "the demo finds the planted commit"
 tail -n 1 "$dir/demo.out" >"$dir/demo.json"

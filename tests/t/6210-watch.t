@@ -1,14 +1,16 @@
 #!/bin/bash
 # Which functions a job runs, where nobody can count from outside: watched by the kernel itself, by ftrace's function profiler
-# and by kprobes, in a boot made for that. The kernel is KPB_TEST_TRACE_KERNEL, or a vm-net build that 6150 has left in
-# the cache, or Debian's, which has no function profiler: there kprobes do all.
+# and by kprobes, in a boot made for that. The kernel is KPB_TEST_TRACE_KERNEL or vm-net; where
+# that cannot be built Debian's, which has no function profiler: there kprobes do all.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 for p in qemu-system-x86_64 busybox sqlite3 git; do command -v "$p" >/dev/null || skip_all "no $p"; done
-built=$(grep -ls '^CONFIG_FUNCTION_PROFILER=y' "$(keep_dir)"/cache/builds/*/config | head -n 1)
-kernel=${KPB_TEST_TRACE_KERNEL:-${built:+${built%/*}/bzImage}}
-means=ftrace
-[ -n "$kernel" ] || { debian_kernel; kernel=$debian/bzImage means=kprobe; }
+kernel=${KPB_TEST_TRACE_KERNEL:-$(keep_dir)/vm-net/bzImage} means=ftrace
+if [ -z "${KPB_TEST_TRACE_KERNEL-}" ] && ! make_target test-kernel-vm-net; then
+	echo "# $no_target"
+	debian_kernel
+	kernel=$debian/bzImage means=kprobe
+fi
 echo "# $kernel"
 export KPERFBOT_STATE=$dir/state
 mkdir -p "$dir/etc" "$dir/state" "$dir/k"

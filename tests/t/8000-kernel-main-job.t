@@ -7,10 +7,8 @@ source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}
 [ -r "$source" ] || skip_all "no $source: install the package linux-source-6.1"
 for p in gcc flex bison bc qemu-system-x86_64 stress-ng; do command -v "$p" >/dev/null || skip_all "no $p"; done
 need_box || skip_all "$no_box"
-keep=$(keep_dir)
-export KPERFBOT_CACHE=$keep/cache
-mkdir -p "$KPERFBOT_CACHE"
-[ -d "$keep/demo-base.git" ] && [ ! -e "$KPERFBOT_CACHE/demo-base.git" ] && ln -s ../demo-base.git "$KPERFBOT_CACHE/demo-base.git"
+kernel_cache
+made test-kernel-vm-min
 
 demo --seed 1 --json >"$dir/demo.out" 2>"$dir/log"; ok $? "the demo finds the planted commit"
 tail -n 1 "$dir/demo.out" >"$dir/demo.json"

@@ -141,62 +141,31 @@ mails() { [ -f "$dir/mbox" ] && /usr/bin/python3 -c 'import mailbox,sys; print(l
 case_field() { kp query cases --json 2>/dev/null >"$dir/cases.json" && field "$dir/cases.json" "o[0][\"$1\"]"; }
 case_is() { [ "$(case_field state)" = "$1" ]; }
 
-# debian_kernel: $debian, a folder with bzImage, System.map and config of Debian's cloud kernel, which needs no build;
-# where it cannot be had, all is skipped. Fetched and unpacked, not installed; once for all tests.
-debian_kernel() {
-	local package reason
-	debian=$(keep_dir)/debian-kernel
-	mkdir -p "$debian"
-	exec 9>"$debian/lock" && flock 9
-	if [ ! -f "$debian/System.map" ]; then
-		package=$(apt-cache depends linux-image-cloud-amd64 2>/dev/null |
-			sed -n 's/.*Depends: \(linux-image-[0-9]\)/\1/p' | head -n 1)
-		[ -n "$package" ] || skip_all "apt knows no linux-image-cloud-amd64 here"
-		reason=$(cd "$debian" && apt-get download -q "$package" 2>&1 && dpkg -x "$package"_*.deb new &&
-			rm "$package"_*.deb) ||
-			skip_all "$package cannot be fetched: $(echo "$reason" | tail -n 1)"
-		mv "$debian"/new/boot/vmlinuz-* "$debian/bzImage" && mv "$debian"/new/boot/config-* "$debian/config"
-		rm -rf "$debian/new"
-		debian_symbols
-	fi
-	exec 9<&-
-}
-# The package has no System.map: the kernel itself tells its symbols.
-debian_symbols() {
-	mkdir -p "$dir/symbols"
-	echo "grep -v '\\[' /proc/kallsyms | gzip >map.gz" >"$dir/symbols/job.sh"
-	KPERFBOT_STATE=$dir/symbols "$kperfbot" --config "$dir/symbols" machine boot qemu-icount \
-		--image "$debian/bzImage" --script "$dir/symbols/job.sh" --out "$dir/symbols/boot" \
-		>"$dir/symbols/log" 2>&1 &&
-		zcat "$dir/symbols/boot/result/map.gz" >"$debian/map.new" && grep -q ' T _etext$' "$debian/map.new" &&
-		mv "$debian/map.new" "$debian/System.map"
-}
-
 # keep_dir: what tests keep for each other and for the next run of the suite (kernels, a Debian guest).
 keep_dir() {
 	local keep=${KPB_TEST_CACHE:-$root/build/test-kernel}
 	mkdir -p "$keep" && realpath "$keep"
 }
-
-# debian_guest: a plain Debian 12 for QEMU with the packages of tests/guest/packages, in $guest; where none can be made,
-# all is skipped. Made once for all tests.
-debian_guest() {
-	local reason status
-	for p in qemu-system-x86_64 busybox; do command -v $p >/dev/null || skip_all "no $p"; done
-	guest=$(keep_dir)/debian-guest
-	mkdir -p "$guest"
-	exec 9>"$guest/lock" && flock 9
-	if [ ! -f "$guest/root.img" ] || ! cmp -s "$guest/packages" tests/guest/packages; then
-		# shellcheck disable=SC2046
-		reason=$(bash tests/guest/make-guest.sh "$guest" $(cat tests/guest/packages) 2>&1)
-		status=$?
-		[ $status != 77 ] || skip_all "a plain Debian guest: $(echo "$reason" | tail -n 1)"
-		ok $status "a plain Debian guest is made"
-		[ $status = 0 ] || { echo "$reason" | tail -n 5 | sed 's/^/# /'; done_testing; exit; }
-		cp tests/guest/packages "$guest/packages"
-		echo "# guest made in $SECONDS s"
-	fi
-	exec 9<&-
+# make_target TARGET: makes something that tests boot, unless it is there. 1: it cannot be made here, and why is in $no_target.
+# Where it fails the test ends.
+make_target() {
+	local log status
+	log=$(KPERFBOT=$kperfbot make -s --no-print-directory -C "$root" "$1" 2>&1) && return
+	no_target=$(echo "$log" | grep -v '^make' | tail -n 1)
+	case $log in *"Error 77"*) return 1 ;; esac
+	echo "$log" | tail -n 25 | sed 's/^/# /'
+	ok 1 "make $1"; done_testing; exit 1
+}
+made() { make_target "$1" || skip_all "$no_target"; }
+# $debian: a folder with bzImage, System.map and config of Debian's cloud kernel, which needs no build
+debian_kernel() { made test-kernel-debian; debian=$(keep_dir)/debian-kernel; }
+# $guest: a plain Debian 12 for QEMU with the packages of tests/guest/packages
+debian_guest() { made test-guest; guest=$(keep_dir)/debian-guest; }
+# For tests that build kernels: the cache that is kept, which one of them at a time has.
+kernel_cache() {
+	exec 8>"$(keep_dir)/lock" && flock 8
+	KPERFBOT_CACHE=$(keep_dir)/cache
+	mkdir -p "$KPERFBOT_CACHE"
 }
 # boot_guest SECONDS: boots it with the folder $dir/in, whose "main" it runs; what that writes to its third disk comes
 # to $dir/got
