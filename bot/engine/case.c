@@ -5,6 +5,7 @@
 #include "bot/engine/failure.h"
 #include "bot/engine/measured.h"
 #include "bot/engine/needs.h"
+#include "bot/engine/proof-record.h"
 #include "bot/engine/proof.h"
 #include "bot/engine/report.h"
 #include "bot/engine/tasks.h"

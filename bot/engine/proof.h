@@ -6,13 +6,9 @@
 #define KPB_BOT_ENGINE_PROOF_H
 #include "bot/engine/engine.h"
 
-/* A number of the proof's JSON, NAN where there is none. */
-double proof_number(const struct db_case *c, const char *key);
 /* The search has named a commit: from now on it is proven against parent (NULL: its first one). */
 int proof_start(struct engine *e, const struct scope *s, struct db_case *c, const char *culprit, const char *parent);
-/* Adds the commits that the search named and a proof cleared: they are no candidates any more. */
-void proof_contradicted(const struct db_case *c, struct strv *ret);
-/* Such a case ends without a culprit; why (may be NULL): what the search says without these commits. */
+/* Ends a case whose culprits proofs have cleared; why (may be NULL): what the search says without these commits. */
 int proof_nobody(struct engine *e, struct db_case *c, const char *why);
 /* The next step of a case in the state "proving". */
 int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c);
