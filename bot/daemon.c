@@ -2,7 +2,7 @@
 #include "bot/asking.h"
 #include "bot/daemon.h"
 #include "bot/engine/trouble.h"
-#include "bot/work.h"
+#include "bot/watch.h"
 #include "kernels/build.h"
 #include "lib/fs.h"
 #include "lib/log.h"
@@ -66,7 +66,7 @@ static size_t count_children(const struct daemon *d, const char *resource)
 	size_t n = 0;
 
 	for (const struct child *k = d->children; k; k = k->next)
-		n += !resource || streq(k->resource, resource);
+		n += streq(k->resource, resource);
 	return n;
 }
 
@@ -234,8 +234,10 @@ static bool disk_is_full(struct daemon *d)
 	return full;
 }
 
-static int claim(struct daemon *d, const char *resource, size_t slots)
+static int claim(struct daemon *d, enum task_kind kind, const char *machine, size_t slots)
 {
+	_cleanup_free_ char *resource = task_resource(kind, machine);
+
 	while (count_children(d, resource) < slots) {
 		struct db_task t = {0};
 		char id[24];
@@ -264,65 +266,39 @@ static int claim_machines(struct daemon *d)
 	int r = store_machines(d->c->store, &m, &n);
 
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		_cleanup_free_ char *resource = xasprintf("machine:%s", m[i].name);
 		const struct machine *own = config_machine(&d->c->config, m[i].name);
 		const struct machine_ops *ops = own ? machine_driver(own->driver) : NULL;
 
-		if (ops && (streq(m[i].state, "healthy") || streq(m[i].state, "suspect")))
-			r = claim(d, resource, MAX(ops->at_once, (size_t)1));
+		if (ops && machine_state_works(m[i].state))
+			r = claim(d, TASK_RUN, m[i].name, MAX(ops->at_once, (size_t)1));
 	}
 	DB_LIST_RELEASE(m, n, db_machine_release);
 	return MIN(r, 0);
-}
-
-/* Where the last poll lies ahead the clock has gone back; and nobody waits longer than from then on. */
-static bool time_has_come(const struct db_tree *t)
-{
-	struct tree_config tc = {0};
-	usec_t now = now_usec(), due = t->next_poll;
-
-	if (due <= now || t->last_poll > now)
-		return true;
-	if (tree_config_from_db(t, &tc) >= 0)
-		due = t->last_poll + (usec_t)(work_poll_wait(tc.interval_s, t->poll_failures) * USEC_PER_SEC);
-	tree_config_release(&tc);
-	return due <= now;
-}
-
-static bool is_due(const struct daemon *d, const struct db_tree *t)
-{
-	return t->enabled && time_has_come(t) && (!d->o->only_tree || streq(d->o->only_tree, t->name));
 }
 
 /* A server that keeps us waiting holds up its own trees only. */
 static bool may_fetch(const struct daemon *d, const struct db_tree *t)
 {
 	_cleanup_free_ char *host = url_host(t->url);
+	size_t fetches = 0;
 
-	for (const struct child *k = d->children; k; k = k->next)
+	for (const struct child *k = d->children; k; k = k->next) {
 		if (k->tree && (streq(k->tree, t->name) || streq(k->host, host)))
 			return false;
-	return count_children(d, "net") < FETCHES;
+		fetches += !!k->tree;
+	}
+	return fetches < FETCHES;
 }
 
-static int longest_due_first(const void *a, const void *b)
-{
-	const struct db_tree *x = a, *y = b;
-
-	return (x->next_poll > y->next_poll) - (x->next_poll < y->next_poll);
-}
-
-static int poll_trees(struct daemon *d)
+static int fetch_trees(struct daemon *d)
 {
 	struct db_tree *t = NULL;
 	size_t n = 0;
-	int r = store_trees(d->c->store, &t, &n);
+	int r = watch_due(d->c->store, d->o->only_tree, &t, &n);
 
-	if (r >= 0 && n)
-		qsort(t, n, sizeof(*t), longest_due_first);
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (is_due(d, &t[i]) && may_fetch(d, &t[i]))
-			r = start_child(d, "fetch", t[i].name, 0, "net", &t[i]);
+		if (may_fetch(d, &t[i]))
+			r = start_child(d, "fetch", t[i].name, 0, NULL, &t[i]);
 	DB_LIST_RELEASE(t, n, db_tree_release);
 	return MIN(r, 0);
 }
@@ -449,15 +425,15 @@ static void one_round(struct daemon *d)
 	asking_sweep(d->c);
 	r = give_back_orphans(d);
 	if (r >= 0 && !disk_is_full(d)) {
-		r = poll_trees(d);
+		r = fetch_trees(d);
 		plan(d);
 		if (r >= 0)
-			r = claim(d, "build", d->c->config.build_slots);
+			r = claim(d, TASK_BUILD, NULL, d->c->config.build_slots);
 		if (r >= 0)
 			r = claim_machines(d);
 	}
 	if (r >= 0)
-		r = claim(d, "mail", 1);
+		r = claim(d, TASK_SEND, NULL, 1);
 	if (r < 0 && !streq(d->last_error, err_msg()))
 		log_error("%s", err_msg());
 	free(d->last_error); /* the same trouble is said once */

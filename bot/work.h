@@ -9,10 +9,5 @@
 /* Runs the claimed task and ends it in the database. *cancel: set by a signal; the task is then given back. Returns 0
  * when the task was brought to an end (also a bad one), or negative. */
 int work_task(struct ctx *c, int64_t task_id, volatile const int *cancel);
-/* Looks at a tree's remote and fetches what moved; repair: and what is missing in the mirror. Returns the number of
- * branches that moved, or negative. */
-int work_fetch(struct ctx *c, const char *tree, bool repair);
-/* Seconds from one look to the next: the tree's interval, longer with each failure in a row. */
-double work_poll_wait(double interval_s, int64_t failures);
 
 #endif

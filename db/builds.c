@@ -39,12 +39,13 @@ static const struct field MACHINE_FIELDS[] = {
 	M(driver, FT_TEXT),
 	M(tbox_group, FT_TEXT),
 	M(settings, FT_TEXT, .write = "coalesce(?, '{}')"),
-	M(state, FT_TEXT, .write = "coalesce(?, 'healthy')"),
+	M(state, FT_WORD, .words = &machine_state_words),
 	M(note, FT_TEXT),
 	M(description, FT_TEXT),
 	M(failures, FT_INT),
 };
 ENTITY(MACHINE, "machine", "machine", db_machine);
+WORDS_DEFINE(machine_state, MACHINE_STATES, "state of a machine");
 
 void db_build_release(struct db_build *b) { row_release(&BUILD, b); }
 void db_job_release(struct db_job *j) { row_release(&JOB, j); }
@@ -166,9 +167,9 @@ int store_machines(struct store *s, struct db_machine **ret, size_t *ret_n)
 	return db_list(s, &MACHINE, ret, ret_n, "ORDER BY name");
 }
 
-int store_machine_state(struct store *s, int64_t id, const char *state, int64_t failures, const char *note)
+int store_machine_state(struct store *s, int64_t id, enum machine_state state, int64_t failures, const char *note)
 {
-	int r = db_exec(s, "UPDATE machine SET state = ?, failures = ?, note = ? WHERE id = ?", TEXT(state), INT(failures), TEXT(note),
+	int r = db_exec(s, "UPDATE machine SET state = ?, failures = ?, note = ? WHERE id = ?", TEXT(machine_state_word(state)), INT(failures), TEXT(note),
 			INT(id));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no machine %" PRId64 " in the database", id);

@@ -95,13 +95,21 @@ void db_job_release(struct db_job *j);
 int store_job_put(struct store *s, const struct db_job *j);     /* no-op where the id exists */
 int store_job_get(struct store *s, const char *id_or_name, struct db_job *ret); /* the newest of that name */
 
-struct db_machine { int64_t id; char *name, *driver, *tbox_group, *settings, *state, *note, *description; int64_t failures; };
+/* SUSPECT: its last run failed by us, or its canary moved. OFFLINE: it was taken out. DRAINED: by hand. */
+#define MACHINE_STATES(X)                                                                                              \
+	X(MACHINE_HEALTHY, "healthy") X(MACHINE_SUSPECT, "suspect") X(MACHINE_OFFLINE, "offline") X(MACHINE_DRAINED, "drained")
+WORDS_ENUM(machine_state, MACHINE_STATES);
+static inline bool machine_state_works(enum machine_state s) { return s == MACHINE_HEALTHY || s == MACHINE_SUSPECT; }
+struct db_machine {
+	int64_t id; char *name, *driver, *tbox_group, *settings, *note, *description; enum machine_state state;
+	int64_t failures;
+};
 void db_machine_release(struct db_machine *m);
 int store_machine_put(struct store *s, const struct db_machine *m, int64_t *ret_id); /* insert or update by name; keeps state */
 int store_machine_get(struct store *s, const char *name, struct db_machine *ret);
 int store_machine_by_id(struct store *s, int64_t id, struct db_machine *ret);
 int store_machines(struct store *s, struct db_machine **ret, size_t *ret_n);
-int store_machine_state(struct store *s, int64_t id, const char *state, int64_t failures, const char *note);
+int store_machine_state(struct store *s, int64_t id, enum machine_state state, int64_t failures, const char *note);
 
 /* ---- runs and values ---- */
 struct db_run {

@@ -2,7 +2,7 @@
 #include "bot/cli/ask.h"
 #include "bot/daemon.h"
 #include "bot/engine/points.h"
-#include "bot/work.h"
+#include "bot/watch.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
 #include "lib/fs.h"
@@ -36,7 +36,7 @@ int ask_tree(struct ctx *c, const char *name, struct asked *ret)
 		return r;
 	}
 	a.git_dir = engine_git_dir(&c->config, a.tree.name);
-	if (!fs_is_dir(a.git_dir) && work_fetch(c, a.tree.name, false) < 0) {
+	if (!fs_is_dir(a.git_dir) && watch_fetch(c, a.tree.name, false) < 0) {
 		asked_release(&a);
 		return -EIO;
 	}
@@ -216,9 +216,9 @@ int ask_machine(struct ctx *c, const char *name)
 
 	if (r == -ENOENT)
 		r = err_set(-ENOENT, "there is no machine '%s'; 'kperfbot machine list' shows them", name);
-	else if (r >= 0 && (streq(m.state, "drained") || streq(m.state, "offline")))
-		r = err_set(-EHOSTDOWN, "machine '%s' is %s%s%s; 'kperfbot machine resume %s' brings it back", name, m.state,
-			    m.note ? ": " : "", m.note ? m.note : "", name);
+	else if (r >= 0 && !machine_state_works(m.state))
+		r = err_set(-EHOSTDOWN, "machine '%s' is %s%s%s; 'kperfbot machine resume %s' brings it back", name,
+			    machine_state_word(m.state), m.note ? ": " : "", m.note ? m.note : "", name);
 	db_machine_release(&m);
 	return MIN(r, 0);
 }

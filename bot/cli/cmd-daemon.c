@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/cli/daemon-progress.h"
 #include "bot/daemon.h"
+#include "bot/watch.h"
 #include "bot/work.h"
 #include "lib/log.h"
 #include "lib/proc.h"
@@ -85,7 +86,7 @@ static int run_work(int argc, char **argv, struct ctx *c)
 	proc_cancel_on(&cancelled);
 	r = ctx_store(c, false);
 	if (r >= 0 && streq(argv[1], "fetch"))
-		r = work_fetch(c, argv[2], false);
+		r = watch_fetch(c, argv[2], false);
 	else if (r >= 0 && streq(argv[1], "task"))
 		r = parse_i64(argv[2], &id) < 0 ? -EINVAL : work_task(c, id, &cancelled);
 	else if (r >= 0)

@@ -41,7 +41,7 @@ static int list(struct ctx *c)
 		table_text(&t, 0, v.m->name);
 		table_text(&t, 1, v.m->driver);
 		table_text(&t, 2, v.m->tbox_group);
-		table_text(&t, 3, v.in_db ? v.db.state : "healthy");
+		table_text(&t, 3, machine_state_word(v.db.state));
 		table_int(&t, 4, v.in_db ? v.db.failures : 0);
 		table_text(&t, 5, v.in_db ? v.db.note : NULL);
 		table_text(&t, 6, text);
@@ -72,7 +72,7 @@ static int show(struct ctx *c, const struct machine *m)
 	put_text(o, "driver", m->driver);
 	put_text(o, "driver_help", ops ? ops->help : NULL);
 	put_text(o, "group", m->tbox_group);
-	put_text(o, "state", v.in_db ? v.db.state : "healthy");
+	put_text(o, "state", machine_state_word(v.db.state));
 	put(o, "failures", json_object_new_int64(v.in_db ? v.db.failures : 0));
 	put_text(o, "note", v.in_db ? v.db.note : NULL);
 	put_text(o, "description", text);
@@ -125,19 +125,20 @@ static int check(struct ctx *c, const struct machine *only)
 static int set_state(struct ctx *c, const struct machine *m, const char *what)
 {
 	bool drain = streq(what, "drain");
+	enum machine_state to = drain ? MACHINE_DRAINED : MACHINE_HEALTHY;
 	struct db_machine db = {0};
 	int r = config_to_store(&c->config, c->store);
 
 	if (r >= 0)
 		r = store_machine_get(c->store, m->name, &db);
 	if (r >= 0)
-		r = store_machine_state(c->store, db.id, drain ? "drained" : "healthy", 0, drain ? "drained by hand" : NULL);
+		r = store_machine_state(c->store, db.id, to, 0, drain ? "drained by hand" : NULL);
 	db_machine_release(&db);
 	if (r < 0)
 		return verb_fail(c, r);
 	if (c->json)
 		return show(c, m);
-	term_printf(stdout, "machine '%s': %s\n", m->name, drain ? "drained" : "healthy");
+	term_printf(stdout, "machine '%s': %s\n", m->name, machine_state_word(to));
 	return EXIT_DONE;
 }
 

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine/trouble.h"
 #include "bot/cli/verb.h"
-#include "bot/work.h"
+#include "bot/watch.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
 #include "kernels/tree.h"
@@ -397,7 +397,7 @@ static int tree_fetch_now(struct ctx *c, const char *name, bool repair)
 	int r = ctx_store(c, false);
 
 	if (r >= 0)
-		r = work_fetch(c, name, repair);
+		r = watch_fetch(c, name, repair);
 	if (r >= 0)
 		printf(c->json ? "{\"moved\": %d}\n" : "%d branch%s moved\n", r, r == 1 ? "" : "es");
 	return r;

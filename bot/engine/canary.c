@@ -236,7 +236,7 @@ int engine_canary_verdict(struct engine *e, const struct scope *s, const char *m
 
 int engine_flag_machine(struct engine *e, const struct scope *s, const char *what)
 {
-	if (!streq(s->machine.state, "healthy") && !streq(s->machine.state, "suspect"))
+	if (!machine_state_works(s->machine.state))
 		return 0;
-	return store_machine_state(e->store, s->machine.id, "suspect", s->machine.failures, what);
+	return store_machine_state(e->store, s->machine.id, MACHINE_SUSPECT, s->machine.failures, what);
 }

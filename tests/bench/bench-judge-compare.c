@@ -145,8 +145,7 @@ static void fill_database(struct store *s, char oid[2][41])
 {
 	struct db_tree tree = {.name = (char *)"net-next", .url = (char *)"u", .enabled = true};
 	struct db_job job = {(char *)"0123456789abcdef", (char *)"bench", (char *)"stress-ng", (char *)"{}", (char *)"{}", (char *)"x"};
-	struct db_machine machine = {.name = (char *)"m", .driver = (char *)"qemu", .tbox_group = (char *)"m", .settings = (char *)"{}",
-				     .state = (char *)"healthy"};
+	struct db_machine machine = {.name = (char *)"m", .driver = (char *)"qemu", .tbox_group = (char *)"m", .settings = (char *)"{}"};
 	int64_t tree_id, machine_id;
 
 	must(store_tree_put(s, &tree, &tree_id));

@@ -231,12 +231,12 @@ static void test_builds(void)
 	db_job_release(&gj);
 	is_int(store_job_get(s, "nope", &gj), -ENOENT, "no such job");
 
-	is_int(store_machine_state(s, 1, "suspect", 2, "hung"), 0, "a sick machine");
+	is_int(store_machine_state(s, 1, MACHINE_SUSPECT, 2, "hung"), 0, "a sick machine");
 	is_int(store_machine_put(s, &m, &id2), 0, "put again");
 	is_int(store_machine_get(s, "vm1", &gm), 0, "get");
-	ok(streq(gm.state, "suspect") && gm.failures == 2 && streq(gm.tbox_group, "g2") && streq(gm.note, "hung"), "keeps its state");
+	ok(gm.state == MACHINE_SUSPECT && gm.failures == 2 && streq(gm.tbox_group, "g2") && streq(gm.note, "hung"), "keeps its state");
 	db_machine_release(&gm);
-	is_int(store_machine_state(s, 1, "tired", 0, NULL), -EINVAL, "no such state");
+	is_int(store_machine_state(s, 1, (enum machine_state)9, 0, NULL), -EINVAL, "no such state");
 	is_int(store_machines(s, &ms, &n), 0, "machines");
 	is_int(n, 1, "one machine");
 	DB_LIST_RELEASE(ms, n, db_machine_release);
