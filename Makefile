@@ -20,10 +20,10 @@ Q := @
 say = @printf '  %-7s %s\n' "$(1)" "$(2)"
 endif
 
-LAYERS := lib db jobs kernels bisect reporters bot bot/engine bot/cli
+LAYERS := lib db jobs kernels bisect reporters bot/config bot/engine bot bot/cli
 SRC := $(wildcard $(addsuffix /*.c,$(LAYERS)) jobs/programs/*/*.c jobs/monitors/*/*.c)
 OBJ := $(SRC:%.c=$(BUILD)/%.o)
-LIBOBJ := $(filter-out $(BUILD)/bot/main.o,$(OBJ))
+LIBOBJ := $(filter-out $(BUILD)/bot/cli/main.o,$(OBJ))
 UNIT := $(patsubst %.c,$(BUILD)/%,$(wildcard tests/unit/*.c))
 
 # pkg-config is asked when something is compiled, so that "make deps" works before the libraries are there
@@ -71,7 +71,7 @@ $(BUILD)/libkperfbot.a: $(LIBOBJ)
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $(LIBOBJ)
 
-$(BUILD)/kperfbot: $(BUILD)/bot/main.o $(BUILD)/libkperfbot.a
+$(BUILD)/kperfbot: $(BUILD)/bot/cli/main.o $(BUILD)/libkperfbot.a
 	$(call say,LD,$@)
 	$(Q)$(CC) $(LDFLAGS) -o $@ $^ $(PKG_LIBS)
 

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/asking.h"
-#include "bot/daemon.h"
 #include "lib/fs.h"
 
 #include <fcntl.h>

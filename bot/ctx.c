@@ -57,3 +57,15 @@ void buf_add_self(const struct ctx *c, struct buf *b)
 		buf_add_shell(b, c->given_state);
 	}
 }
+
+char *daemon_lock_path(const struct config *cfg) { return xasprintf("%s/daemon.lock", cfg->state_dir); }
+
+bool daemon_is_running(const struct config *cfg)
+{
+	_cleanup_free_ char *path = daemon_lock_path(cfg);
+	_cleanup_close_ int fd = fs_exists(path) ? fs_lock(path, false) : 0;
+
+	if (fd == 0)
+		fd = -1;
+	return fd == -EWOULDBLOCK;
+}

@@ -4,7 +4,7 @@
  */
 #ifndef KPB_BOT_CTX_H
 #define KPB_BOT_CTX_H
-#include "bot/config.h"
+#include "bot/config/config.h"
 #include "db/store.h"
 
 struct ctx {
@@ -17,6 +17,10 @@ struct ctx {
 /* Makes the state and the cache folder and closes them to others: 0, or 1 where the state folder was left open
  * because it holds other things, too. */
 int ctx_private_folders(const struct config *cfg);
+/* The file that a daemon holds a lock on while it works on this state folder. New string. */
+char *daemon_lock_path(const struct config *cfg);
+/* True while another process runs a daemon on this state folder. */
+bool daemon_is_running(const struct config *cfg);
 /* Opens the database in the state folder (creating it unless read_only). 0 or negative with a message. */
 int ctx_store(struct ctx *c, bool read_only);
 /* "kperfbot" with the --config and --state that were given, for commands that people are to copy. */

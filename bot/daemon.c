@@ -48,19 +48,6 @@ struct daemon {
 	int64_t *orphan; size_t n_orphans, cap_orphans; /* tasks whose worker died, not yet given back */
 };
 
-
-static char *lock_path(const struct config *cfg) { return xasprintf("%s/daemon.lock", cfg->state_dir); }
-
-bool daemon_is_running(const struct config *cfg)
-{
-	_cleanup_free_ char *path = lock_path(cfg);
-	_cleanup_close_ int fd = fs_exists(path) ? fs_lock(path, false) : 0;
-
-	if (fd == 0)
-		fd = -1;
-	return fd == -EWOULDBLOCK;
-}
-
 static size_t count_children(const struct daemon *d, const char *resource)
 {
 	size_t n = 0;
@@ -565,7 +552,7 @@ static int set_up(struct daemon *d)
 int daemon_run(struct ctx *c, const struct daemon_options *o)
 {
 	struct daemon d = {.c = c, .o = o};
-	_cleanup_free_ char *path = lock_path(&c->config);
+	_cleanup_free_ char *path = daemon_lock_path(&c->config);
 	_cleanup_close_ int lock = -1;
 	int r = fs_mkdir_p(c->config.state_dir);
 

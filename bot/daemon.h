@@ -19,7 +19,5 @@ struct daemon_options {
  * folder's lock; -EWOULDBLOCK where another daemon has it. SIGHUP reads the configuration again. A second signal while
  * the workers are stopped ends them at once. */
 int daemon_run(struct ctx *c, const struct daemon_options *o);
-/* True while another process runs a daemon on this state folder. */
-bool daemon_is_running(const struct config *cfg);
 
 #endif

@@ -6,7 +6,7 @@
 #define KPB_BOT_CLI_COMPARE_VIEW_H
 #include "bisect/compare-class.h"
 #include "bot/cli/compare-columns.h"
-#include "bot/config.h"
+#include "bot/config/config.h"
 #include "reporters/dataset.h"
 #include "lib/table.h"
 

@@ -11,7 +11,7 @@
  */
 #ifndef KPB_BOT_ENGINE_ENGINE_H
 #define KPB_BOT_ENGINE_ENGINE_H
-#include "bot/config.h"
+#include "bot/config/config.h"
 #include "kernels/tree.h"
 
 struct engine {

@@ -6,7 +6,7 @@
  */
 #ifndef KPB_BOT_ENGINE_HISTORY_H
 #define KPB_BOT_ENGINE_HISTORY_H
-#include "bot/config.h"
+#include "bot/config/config.h"
 #include "db/store.h"
 
 struct history_query {

@@ -14,8 +14,8 @@
  *		bytes           of each instruction, one number each; not for user space
  * User space is address 0: programs share addresses, so only its sum (by block length) has a meaning.
  */
-#ifndef KPB_KERNELS_COUNT_FORMAT_H
-#define KPB_KERNELS_COUNT_FORMAT_H
+#ifndef KPB_KERNELS_PLUGIN_COUNT_FORMAT_H
+#define KPB_KERNELS_PLUGIN_COUNT_FORMAT_H
 
 #define COUNT_MAGIC "KPBCNT1\n"
 #define COUNT_USER_END 0x800000000000ull        /* x86-64 and arm64: kernel addresses lie above */

@@ -3,8 +3,8 @@
  * qemu-plugin-api.h - the few declarations of QEMU's plugin interface, version 1, that plugin.c needs. Debian ships the
  * interface in its QEMU but no header for it. QEMU resolves the functions when it loads the plugin.
  */
-#ifndef KPB_KERNELS_QEMU_PLUGIN_API_H
-#define KPB_KERNELS_QEMU_PLUGIN_API_H
+#ifndef KPB_KERNELS_PLUGIN_QEMU_PLUGIN_API_H
+#define KPB_KERNELS_PLUGIN_QEMU_PLUGIN_API_H
 #include <stddef.h>
 #include <stdint.h>
 

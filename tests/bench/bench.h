@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* bench.h - random numbers with a fixed seed (set `state` first), CPU time and the table's lines of the judge's
  * benches. */
-#ifndef KPB_TESTS_BENCH_H
-#define KPB_TESTS_BENCH_H
+#ifndef KPB_TESTS_BENCH_BENCH_H
+#define KPB_TESTS_BENCH_BENCH_H
 #include "lib/base.h"
 
 #include <time.h>

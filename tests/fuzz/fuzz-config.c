@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A configuration folder: the input is kperfbot.yaml and, behind a line "%%%", trees.yaml. All mistakes named, or trees
  * that come back from the form that the database has. */
-#include "bot/config.h"
+#include "bot/config/config.h"
 #include "tests/fuzz/check.h"
 
 static void check_tree(const struct tree_config *t)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* A database file with reports to deliver, for the tests of the ways out. */
-#ifndef KPB_TESTS_DELIVERY_H
-#define KPB_TESTS_DELIVERY_H
+#ifndef KPB_TESTS_UNIT_DELIVERY_H
+#define KPB_TESTS_UNIT_DELIVERY_H
 #include "lib/fs.h"
 #include "lib/proc.h"
 #include "reporters/reporter.h"

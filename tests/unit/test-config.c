@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* The configuration's files and what the database keeps of them. */
-#include "bot/config.h"
+#include "bot/config/config.h"
 #include "lib/fs.h"
 #include "tests/tap.h"
 

@@ -3,8 +3,8 @@
  * neper.h - what one client's output says, whatever the tool: private to this folder. Latencies are of the whole round
  * trip, in microseconds.
  */
-#ifndef KPB_JOBS_PROGRAMS_NEPER_H
-#define KPB_JOBS_PROGRAMS_NEPER_H
+#ifndef KPB_JOBS_PROGRAMS_NEPER_NEPER_H
+#define KPB_JOBS_PROGRAMS_NEPER_NEPER_H
 #include "jobs/program.h"
 #include "lib/text.h"
 

@@ -3,8 +3,8 @@
  * xdp.h - what is read out of the one text that run.sh prints: lines "# key: value" and sections "# ---- NAME".
  * Private to this program.
  */
-#ifndef KPB_XDP_BENCH_XDP_H
-#define KPB_XDP_BENCH_XDP_H
+#ifndef KPB_JOBS_PROGRAMS_XDP_BENCH_XDP_H
+#define KPB_JOBS_PROGRAMS_XDP_BENCH_XDP_H
 #include "jobs/check.h"
 #include "jobs/program.h"
 #include "lib/text.h"

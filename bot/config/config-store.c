@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trees and machines between the configuration and the database. */
-#include "bot/config.h"
+#include "bot/config/config.h"
 
 #include <json-c/json.h>
 

@@ -6,8 +6,8 @@
  *
  * Folder: --config DIR, KPERFBOT_CONFIG, /etc/kperfbot, in this order.
  */
-#ifndef KPB_BOT_CONFIG_H
-#define KPB_BOT_CONFIG_H
+#ifndef KPB_BOT_CONFIG_CONFIG_H
+#define KPB_BOT_CONFIG_CONFIG_H
 #include "bisect/effect-rules.h"
 #include "kernels/machine.h"
 #include "reporters/report.h"

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/config.h"
+#include "bot/config/config.h"
 #include "reporters/reporter.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
