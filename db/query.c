@@ -23,13 +23,14 @@ struct query_topic {
 	const char *from;
 	struct query_column col[24];
 	const char *where[N_FILTERS];   /* NULL: this filter makes no sense here */
-	const char *states;             /* right words for --state, blank between */
+	const struct words *states;     /* right ones for --state */
 	const char *tail;               /* GROUP BY */
 	const char *order;              /* oldest first: one direction, reversed for the limit by "DESC" */
 	const char *needs;              /* a filter that must be given */
 };
 
-#define VERDICTS "ok failed incomplete boot-failed timeout crashed untrusted infra"
+static const char *const check_verdicts[] = {"pass", "fail", "unknown"};
+static const struct words check_words = {"verdict of a check", check_verdicts, ARRAY_SIZE(check_verdicts)};
 /* Shared conditions. The argument's number is the filter's + 1; ?11 is query_filter.send_option. */
 #define ONE_OF(col, n) "instr(',' || ?" n " || ',', ',' || " col " || ',')"
 #define JOB_IS(alias) "(" alias ".id = ?3 OR " alias ".name = ?3 OR " alias ".name GLOB ?3)"
@@ -94,7 +95,7 @@ static const struct query_topic questions[] = {
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (b.commit_oid, c.base)", [F_JOB] = JOB_IS("j"),
 		   [F_MACHINE] = MACHINE_IS("m"), [F_SINCE] = "c.time >= ?7", [F_UNTIL] = "c.time < ?8",
 		   [F_VERDICT] = ONE_OF("r.verdict", "6"), [F_STATE] = ONE_OF("c.verdict", "9"), [F_CASE] = CASE_JOB("c.job")},
-	 .states = "pass fail unknown", .order = "c.time{dir}, c.run{dir}, c.name{dir}"},
+	 .states = &check_words, .order = "c.time{dir}, c.run{dir}, c.name{dir}"},
 	{.what = "metrics", .from = "metric k JOIN value v ON v.metric = k.id",
 	 .col = {{"metric", "k.name"}, {"unit", "k.unit"},
 		 {"better", "CASE k.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"}, {"kpi", "k.kpi", K_NUMBER},
@@ -127,7 +128,7 @@ static const struct query_topic questions[] = {
 		   [F_STATE] = ONE_OF("b.state", "9"),
 		   [F_JOB] = "b.id IN (SELECT r.build FROM run r JOIN job j ON j.id = r.job WHERE " JOB_IS("j") ")",
 		   [F_MACHINE] = "b.id IN (SELECT r.build FROM run r JOIN machine m ON m.id = r.machine WHERE " MACHINE_IS("m") ")"},
-	 .states = "ok broken", .order = "b.time{dir}, b.id{dir}"},
+	 .states = &build_state_words, .order = "b.time{dir}, b.id{dir}"},
 	{.what = "patches", .from = "patched a JOIN tree t ON t.id = a.tree",
 	 .col = {{"time", "iso_time(a.time)"}, {"tree", "t.name"}, {"base", "a.base"}, {"patches", "a.name"}, {"count", "a.patches", K_NUMBER},
 		 {"commit", "a.commit_oid"}, {"sha256", "substr(a.hash, 1, 12)"},
@@ -148,7 +149,7 @@ static const struct query_topic questions[] = {
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (q.base, q.head, c.culprit)", [F_JOB] = JOB_IS("j"),
 		   [F_MACHINE] = MACHINE_IS("m"), [F_METRIC] = "k.name GLOB ?5", [F_SINCE] = "c.changed >= ?7",
 		   [F_UNTIL] = "c.changed < ?8", [F_STATE] = ONE_OF("c.state", "9"), [F_CASE] = "c.id = ?10"},
-	 .states = "confirmed bisecting proving found reported unmailed undelivered ignored not-reproduced",
+	 .states = &case_state_words,
 	 .order = "c.id{dir}"},
 	{.what = "trees", .from = "tree t",
 	 .col = {{"tree", "t.name"}, {"kind", "t.kind"}, {"enabled", "t.enabled", K_NUMBER},
@@ -164,7 +165,7 @@ static const struct query_topic questions[] = {
 		 {"last_run", "(SELECT iso_time(started) FROM run WHERE machine = m.id ORDER BY id DESC LIMIT 1)"},
 		 {"description", "m.description"}, {"note", "m.note"}},
 	 .where = {[F_MACHINE] = MACHINE_IS("m"), [F_STATE] = ONE_OF("m.state", "9")},
-	 .states = "healthy suspect offline drained", .order = "m.name{dir}"},
+	 .states = &machine_state_words, .order = "m.name{dir}"},
 	{.what = "queue", .from = "task w",
 	 .col = {{"task", "w.id", K_NUMBER}, {"state", "w.state"}, {"priority", "w.priority", K_NUMBER}, {"kind", "w.kind"},
 		 {"key", "w.key"}, {"resource", "w.resource"}, {"case", "w.\"case\"", K_NUMBER},
@@ -178,7 +179,7 @@ static const struct query_topic questions[] = {
 		   [F_MACHINE] = "w.resource = 'machine:' || ?4",
 		   [F_TREE] = "w.comparison IN (SELECT q.id FROM comparison q JOIN tree t ON t.id = q.tree WHERE t.name = ?1)",
 		   [F_CASE] = "w.\"case\" = ?10"},
-	 .states = "ready running done failed cancelled", .order = "w.id{dir}"},
+	 .states = &task_state_words, .order = "w.id{dir}"},
 	{.what = "events", .from = "event e",
 	 .col = {{"time", "iso_time(e.time)"}, {"case", "e.\"case\"", K_NUMBER}, {"comparison", "e.comparison", K_NUMBER},
 		 {"task", "e.task", K_NUMBER}, {"event", "e.text"}},
@@ -202,24 +203,25 @@ static int wrong_word(int r, const char *thing, const char *word, const struct s
 		       right->n ? "there are: " : "there are none yet", buf_str(&b));
 }
 
-static void split_words(const char *text, const char *seps, struct strv *out)
+static void split_words(const char *text, struct strv *out)
 {
 	for (size_t n; *text; text += n + (text[n] != 0)) {
 		_cleanup_free_ char *w = NULL;
 
-		n = strcspn(text, seps);
+		n = strcspn(text, ",");
 		w = xstrndup(text, n);
 		if (n)
 			strv_add(out, w);
 	}
 }
 
-static int check_words(const char *thing, const char *given, const char *right)
+static int check_filter(const char *thing, const char *given, const struct words *right)
 {
 	_cleanup_strv_ struct strv have = {0}, want = {0};
 
-	split_words(given, ",", &have);
-	split_words(right, " ", &want);
+	split_words(given, &have);
+	for (int i = 0; i < right->n; i++)
+		strv_add(&want, right->word[i]);
 	if (!have.n)
 		return wrong_word(-EINVAL, thing, given, &want);
 	for (size_t i = 0; i < have.n; i++)
@@ -352,9 +354,9 @@ static int check_values(struct store *s, const struct query_topic *q, const stru
 		r = check_name(s, "job", f->job, "SELECT count(*) FROM job WHERE id = ?1 OR name = ?1 OR name GLOB ?1",
 			       "SELECT DISTINCT name FROM job ORDER BY 1");
 	if (r >= 0 && f->verdict)
-		r = check_words("verdict", f->verdict, VERDICTS);
+		r = check_filter("verdict", f->verdict, &run_verdict_words);
 	if (r >= 0 && f->state && q->states)
-		r = check_words("state", f->state, q->states);
+		r = check_filter("state", f->state, q->states);
 	return r;
 }
 
