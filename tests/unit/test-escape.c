@@ -455,7 +455,7 @@ static void test_git_agrees(void)
 static void test_files(void)
 {
 	_cleanup_free_ char *dir = xstrdup("/tmp/kpb-escape-XXXXXX"), *inner = NULL;
-	static const char *const names[] = {"..", ".", "/", "../x", "/tmp/x", "a/../../b", "-rf", "--", ".hidden", "~", "a\nb", BAD, "con:", "*", ""};
+	static const char *const names[] = {"..", ".", "/", "../x", "/etc/x", "a/../../b", "-rf", "--", ".hidden", "~", "a\nb", BAD, "con:", "*", ""};
 
 	inner = xasprintf("%s/in", mkdtemp(dir));
 	fs_mkdir_p(inner);
