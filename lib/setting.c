@@ -150,7 +150,7 @@ static void clear(const struct setting *s, union member p)
 	}
 }
 
-static void set_default(const struct setting *s, void *base)
+void setting_reset(const struct setting *s, void *base)
 {
 	clear(s, member(s, base));
 	if (s->dflt && set(s, base, s->dflt, false) < 0)
@@ -160,7 +160,7 @@ static void set_default(const struct setting *s, void *base)
 void settings_default(const struct setting *table, void *base)
 {
 	for (; table->name; table++)
-		set_default(table, base);
+		setting_reset(table, base);
 }
 
 void settings_release(const struct setting *table, void *base)
@@ -329,7 +329,7 @@ bool setting_is_default(const struct setting *s, const void *base)
 	bool same;
 
 	alone.offset = 0;
-	set_default(&alone, &d);
+	setting_reset(&alone, &d);
 	copy(&alone, member(&alone, &v), value(s, base));
 	same = setting_equal(&alone, &v, &d);
 	clear(&alone, member(&alone, &d));
@@ -465,7 +465,7 @@ void settings_to_json(const struct setting *table, const void *base, enum settin
 {
 	for (const struct setting *s = table; s->name; s++) {
 		union const_member p = value(s, base);
-		bool none = (s->type == SETTING_T_TEXT && !*p.text) || (s->type == SETTING_T_LIST && !p.list->n);
+		bool none = s->type == SETTING_T_TEXT && !*p.text;
 		_cleanup_free_ char *shown = form == SETTINGS_SHOWN && s->url && !none ? setting_shown(s, base) : NULL;
 
 		if (form == SETTINGS_SHOWN || !none || s->dflt)

@@ -62,6 +62,8 @@ const struct setting *setting_find(const struct setting *table, const char *name
 
 /* Gives each member its default. What the struct held is released. */
 void settings_default(const struct setting *table, void *base);
+/* The same for one. */
+void setting_reset(const struct setting *s, void *base);
 void settings_release(const struct setting *table, void *base);
 /* to's old values are released. */
 void settings_copy(const struct setting *table, void *to, const void *from);
@@ -99,8 +101,8 @@ void settings_read(const struct ynode *map, const struct settings *parts, const 
 
 /* ---- JSON ---- */
 
-/* SETTINGS_STORED is exact, and leaves out what settings_from_json() brings back by itself: texts and lists without a
- * value. SETTINGS_SHOWN has all keys, without credentials in URLs. Adds to o. */
+/* Adds to o. SETTINGS_STORED is exact; texts without a value are left out where that is the default. SETTINGS_SHOWN has
+ * all keys, and no credentials in URLs. */
 enum settings_form { SETTINGS_STORED, SETTINGS_SHOWN };
 void settings_to_json(const struct setting *table, const void *base, enum settings_form form, struct json_object *o);
 /* Absent keys and values of another type get the default, numbers out of their limits the nearest limit; unknown keys

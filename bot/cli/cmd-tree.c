@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-#include "bot/engine/trouble.h"
+#include "bot/cli/tree-options.h"
 #include "bot/cli/verb.h"
+#include "bot/engine/trouble.h"
 #include "bot/watch.h"
 #include "jobs/job.h"
 #include "kernels/build.h"
@@ -12,101 +13,51 @@
 
 extern const struct verb verb_tree;
 
-#define NOT_GIVEN INT64_MIN
 #define TROUBLE_MAX 1000        /* bytes, about: a tree may have ten thousand branches */
 
-struct tree_options {
-	bool program, on, off, purge, trusted, untrusted, repair;
-	const char *kconfig, *command, *artefact, *machine, *label, *credentials;
-	double interval;
-	int64_t max_commits;
-	struct strv branches, jobs, patches, cc;
-};
+struct tree_verb { struct tree_options of_tree; bool on, off, purge, untrusted, repair; };
 
-static void release_options(struct tree_options *o)
+static void release_options(struct tree_verb *o)
 {
-	strv_release(&o->branches);
-	strv_release(&o->jobs);
-	strv_release(&o->patches);
-	strv_release(&o->cc);
+	tree_options_release(&o->of_tree);
 }
 
-static int check_add(const char *name, const struct tree_options *o)
+static int check_add(const struct tree_config *t, const struct tree_verb *o)
 {
 	_cleanup_buf_ struct buf text = {0};
 
-	if (!config_name_ok(name))
-		return err_set(-EINVAL, "'%s' is no name for a tree; use at most 64 letters, digits, '-', '_' and '.'", name);
-	if (o->program != (o->artefact != NULL))
-		return err_set(-EINVAL, o->program ? "a program's tree wants --artefact, the file that its build makes"
+	if (!config_name_ok(t->name))
+		return err_set(-EINVAL, "'%s' is no name for a tree; use at most 64 letters, digits, '-', '_' and '.'", t->name);
+	if (t->program != (t->artefact != NULL))
+		return err_set(-EINVAL, t->program ? "a program's tree wants --artefact, the file that its build makes"
 						    : "--artefact belongs to --program");
-	if (o->program && o->kconfig)
+	if (t->program && tree_options_given(&o->of_tree, "kconfig"))
 		return err_set(-EINVAL, "a program has no --kconfig");
-	if (o->trusted && o->untrusted)
+	if (o->untrusted && tree_options_given(&o->of_tree, "trusted"))
 		return err_set(-EINVAL, "--trusted or --untrusted, not both");
 	if (o->on && o->off)
 		return err_set(-EINVAL, "--on or --off, not both");
-	if (o->interval < 1)
-		return err_set(-EINVAL, "--interval wants at least 1 second");
-	return o->kconfig ? kconfig_fragment(o->kconfig, &text) : 0;
+	return t->program ? 0 : kconfig_fragment(t->kconfig, &text);
 }
 
-static struct tree_config config_of(const char *name, const char *url, const struct tree_options *o)
+/* Options not given keep what the tree has; one that is new begins with the defaults. */
+static int config_of(const char *name, const struct tree_config *old, const struct tree_verb *o, struct tree_config *ret)
 {
-	return (struct tree_config){.name = (char *)name, .url = (char *)url,
-				    .credentials_file = (char *)o->credentials, .enabled = !o->off,
-				    .program = o->program, .branches = o->branches, .interval_s = o->interval,
-				    .kconfig = (char *)(o->program ? "program" : o->kconfig ? o->kconfig : "vm-min"),
-				    .build_command = (char *)o->command, .artefact = (char *)o->artefact, .jobs = o->jobs,
-				    .patches = o->patches, .machine = (char *)(o->machine ? o->machine : machine_default(o->program)),
-				    .branch_label = (char *)o->label, .mail_cc = o->cc, .max_commits = o->max_commits,
-				    .trusted = o->trusted};
-}
+	struct settings to[TREE_PARTS], from[TREE_PARTS];
+	int r;
 
-/* Options not given keep what the tree has. */
-static void keep_old(const struct db_tree *old, const struct tree_config *t, struct tree_options *o)
-{
-	const struct { const char **now; const char *before; } texts[] = {
-		{&o->kconfig, o->program || t->program ? NULL : t->kconfig}, {&o->command, t->build_command}, {&o->artefact, t->artefact},
-		{&o->machine, o->program && !t->program ? NULL : t->machine}, {&o->label, t->branch_label},
-		{&o->credentials, t->credentials_file}};
-	const struct { struct strv *now; const struct strv *before; } lists[] = {
-		{&o->branches, &t->branches}, {&o->jobs, &t->jobs}, {&o->patches, &t->patches}, {&o->cc, &t->mail_cc}};
-
-	o->off = o->off || (!old->enabled && !o->on);
-	o->trusted = !o->untrusted && (o->trusted || t->trusted);
-	if (streq(old->kind, "program"))
-		o->program = true;
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (!*texts[i].now)
-			*texts[i].now = texts[i].before;
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		if (!lists[i].now->n)
-			strv_addv(lists[i].now, (const char *const *)lists[i].before->v);
-	if (isnan(o->interval))
-		o->interval = t->interval_s;
-	if (o->max_commits == NOT_GIVEN)
-		o->max_commits = t->max_commits;
-}
-
-/* What is left is neither given nor of the tree. An empty text means none, so the default. */
-static void fill_in(struct tree_options *o)
-{
-	const char **texts[] = {&o->kconfig, &o->command, &o->artefact, &o->machine, &o->label, &o->credentials};
-	struct strv *lists[] = {&o->branches, &o->jobs, &o->patches, &o->cc};
-
-	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
-		if (*texts[i] && !**texts[i])
-			*texts[i] = NULL;
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		if (lists[i]->n == 1 && !*lists[i]->v[0])
-			strv_release(lists[i]);
-	if (!o->branches.n)
-		strv_add(&o->branches, "*");
-	if (isnan(o->interval))
-		o->interval = TREE_INTERVAL_S;
-	if (o->max_commits == NOT_GIVEN)
-		o->max_commits = TREE_MAX_COMMITS;
+	tree_config_init(ret, name);
+	tree_config_settings(ret, to);
+	tree_config_settings(old, from);
+	for (size_t i = 0; old && to[i].table; i++)
+		settings_copy(to[i].table, to[i].base, from[i].base);
+	r = tree_options_apply(&o->of_tree, ret);
+	if (o->on || o->off)
+		ret->enabled = o->on;
+	if (o->untrusted)
+		ret->trusted = false;
+	tree_config_complete(ret);
+	return r < 0 ? r : check_add(ret, o);
 }
 
 /* What stands in the files is taken again when they are read again. */
@@ -158,85 +109,125 @@ static int no_control(const char *what, const char *text)
 	return 0;
 }
 
-static int check_texts(const struct tree_options *o)
+static int check_utf8(const struct tree_config *t)
 {
-	const struct strv *lists[] = {&o->branches, &o->jobs, &o->patches};
-	const char *texts[] = {o->command, o->artefact, o->credentials, o->label};
-	int r = no_control("--label", o->label);
+	struct settings parts[TREE_PARTS];
 
-	for (size_t i = 0; r == 0 && i < ARRAY_SIZE(texts); i++)
-		r = texts[i] && !utf8_valid(texts[i]) ? err_set(-EINVAL, "'%s' is not UTF-8", texts[i]) : 0;
-	for (size_t i = 0; i < ARRAY_SIZE(lists); i++)
-		for (size_t k = 0; r == 0 && k < lists[i]->n; k++)
-			r = utf8_valid(lists[i]->v[k]) ? 0 : err_set(-EINVAL, "'%s' is not UTF-8", lists[i]->v[k]);
-	for (size_t i = 0; r == 0 && i < o->cc.n; i++) {
-		r = no_control("--cc", o->cc.v[i]);
-		if (r == 0 && !strchr(o->cc.v[i], '@'))
-			r = err_set(-EINVAL, "--cc '%s' is no mail address", o->cc.v[i]);
+	tree_config_settings(t, parts);
+	for (size_t i = 0; parts[i].table; i++)
+		for (const struct setting *s = parts[i].table; s->name; s++) {
+			_cleanup_free_ char *text = setting_text(s, parts[i].base);
+
+			if (text && !utf8_valid(text))
+				return err_set(-EINVAL, "'%s' is not UTF-8", text);
+		}
+	return 0;
+}
+
+static int check_texts(const struct tree_config *t)
+{
+	int r = no_control("--label", t->branch_label);
+
+	if (r == 0)
+		r = check_utf8(t);
+	for (size_t i = 0; r == 0 && i < t->mail_cc.n; i++) {
+		r = no_control("--cc", t->mail_cc.v[i]);
+		if (r == 0 && !strchr(t->mail_cc.v[i], '@'))
+			r = err_set(-EINVAL, "--cc '%s' is no mail address", t->mail_cc.v[i]);
 	}
-	if (r == 0 && o->artefact && (*o->artefact == '/' || strstr(o->artefact, "..")))
-		r = err_set(-EINVAL, "--artefact '%s' must be a path inside the worktree", o->artefact);
-	if (r == 0 && o->max_commits < 1)
-		r = err_set(-EINVAL, "--max-commits wants at least 1, not %" PRId64, o->max_commits);
+	if (r == 0 && t->artefact && (*t->artefact == '/' || strstr(t->artefact, "..")))
+		r = err_set(-EINVAL, "--artefact '%s' must be a path inside the worktree", t->artefact);
 	return r;
 }
 
-static int tree_add(struct ctx *c, const char *name, const char *url, struct tree_options *o)
+/* The daemon has another working folder. */
+static void make_absolute(char **path)
 {
-	struct db_tree old = {0};
-	struct tree_config old_config = {0};
-	bool exists;
-	_cleanup_free_ char *settings = NULL, *path = NULL, *credentials = NULL, *shown = url_shown(url);
+	char *full = *path ? realpath(*path, NULL) : NULL;
+
+	if (!full)
+		return;
+	free(*path);
+	*path = full;
+}
+
+static int check_tree(const struct ctx *c, struct tree_config *t)
+{
+	int r = check_texts(t);
+
+	if (r == 0)
+		r = check_jobs(c, &t->jobs);
+	if (r >= 0)
+		r = check_patches(&t->patches);
+	if (r >= 0 && !config_machine(&c->config, t->machine))
+		r = err_set(-EINVAL, "no machine '%s' in the configuration; 'kperfbot machine list' shows them", t->machine);
+	make_absolute(&t->credentials_file);
+	return r;
+}
+
+static int put_tree(struct ctx *c, const struct tree_config *t, int64_t *ret_id)
+{
+	_cleanup_free_ char *settings = tree_config_to_json(t);
+	struct db_tree d = {.name = t->name, .url = t->url, .kind = (char *)(t->program ? "program" : "kernel"),
+			    .settings = settings, .enabled = t->enabled};
+
+	return store_tree_put(c->store, &d, ret_id);
+}
+
+/* How many branches match, as far as the server can be asked now. */
+static int see_heads(const struct tree_config *t, size_t *ret)
+{
 	_cleanup_(tree_refs_release) struct tree_refs heads = {0};
-	struct tree_config t;
-	struct db_tree d = {0};
+	_cleanup_free_ char *shown = url_shown(t->url);
+	int r = tree_remote_heads(t->url, t->credentials_file, (const char *const *)t->branches.v, 30, &heads);
+
+	if (r == -EINVAL)
+		return r;
+	if (r < 0) /* it may come up later: kept all the same */
+		term_printf(stderr, "kperfbot: note: %s\n", err_msg());
+	else if (!heads.n)
+		term_printf(stderr, "kperfbot: note: no branch of '%s' matches\n", shown);
+	*ret = heads.n;
+	return 0;
+}
+
+static void tell_added(const struct ctx *c, const struct tree_config *t, bool exists, int64_t id, size_t heads)
+{
+	if (c->json)
+		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads);
+	else
+		term_printf(stdout, "tree '%s' %s%s, %zu branch%s seen\n", t->name, exists ? "changed" : "added",
+			    t->enabled ? "" : exists ? " (it is off; --on switches it on)" : " (not switched on)", heads,
+			    heads == 1 ? "" : "es");
+	note_file(c, t->name, "change it");
+}
+
+static int tree_add(struct ctx *c, const char *name, const char *url, const struct tree_verb *o)
+{
+	_cleanup_(db_tree_release) struct db_tree old = {0};
+	_cleanup_(tree_config_release) struct tree_config before = {0}, t = {0};
+	bool exists;
+	size_t heads = 0;
 	int64_t id;
 	int r = ctx_store(c, false);
 
 	if (r < 0)
 		return r;
-	exists = store_tree_get(c->store, name, &old) >= 0 && tree_config_from_db(&old, &old_config) >= 0;
-	if (exists)
-		keep_old(&old, &old_config, o);
-	fill_in(o);
-	r = check_add(name, o);
-	if (r == 0)
-		r = check_texts(o);
-	if (r == 0)
-		r = check_jobs(c, &o->jobs);
+	exists = store_tree_get(c->store, name, &old) >= 0 && tree_config_from_db(&old, &before) >= 0;
+	r = config_of(name, exists ? &before : NULL, o, &t);
 	if (r >= 0)
-		r = check_patches(&o->patches);
-	if (r == 0 && o->machine && !config_machine(&c->config, o->machine))
-		r = err_set(-EINVAL, "no machine '%s' in the configuration; 'kperfbot machine list' shows them", o->machine);
+		r = check_tree(c, &t);
 	if (r < 0)
-		goto out;
-	if (!strstr(url, "://") && fs_is_dir(url)) /* the daemon has another working folder */
-		path = realpath(url, NULL);
-	if (o->credentials && (credentials = realpath(o->credentials, NULL)))
-		o->credentials = credentials;
-	t = config_of(name, path ? path : url, o);
-	r = tree_remote_heads(t.url, t.credentials_file, (const char *const *)t.branches.v, 30, &heads);
-	if (r == -EINVAL)
-		goto out;
-	if (r < 0) /* it may come up later: kept all the same */
-		term_printf(stderr, "kperfbot: note: %s\n", err_msg());
-	else if (!heads.n)
-		term_printf(stderr, "kperfbot: note: no branch of '%s' matches\n", shown);
-	settings = tree_config_to_json(&t);
-	d = (struct db_tree){.name = t.name, .url = t.url, .kind = (char *)(t.program ? "program" : "kernel"),
-			     .settings = settings, .enabled = t.enabled};
-	r = store_tree_put(c->store, &d, &id);
-	if (r >= 0 && c->json)
-		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads.n);
-	else if (r >= 0)
-		term_printf(stdout, "tree '%s' %s%s, %zu branch%s seen\n", name, exists ? "changed" : "added",
-			    !o->off ? "" : exists ? " (it is off; --on switches it on)" : " (not switched on)", heads.n,
-			    heads.n == 1 ? "" : "es");
+		return r;
+	free(t.url);
+	t.url = xstrdup(url);
+	if (!strstr(url, "://") && fs_is_dir(url))
+		make_absolute(&t.url);
+	r = see_heads(&t, &heads);
 	if (r >= 0)
-		note_file(c, name, "change it");
-out:
-	tree_config_release(&old_config);
-	db_tree_release(&old);
+		r = put_tree(c, &t, &id);
+	if (r >= 0)
+		tell_added(c, &t, exists, id, heads);
 	return r;
 }
 
@@ -430,31 +421,19 @@ static int tree_remove(struct ctx *c, const char *name, bool purge)
 
 static int run(int argc, char **argv, struct ctx *c)
 {
-	_cleanup_(release_options) struct tree_options o = {.interval = NAN, .max_commits = NOT_GIVEN};
-	const struct opt opts[] = {
-		OPT_LIST('b', "branch", "GLOB", &o.branches, "watch branches that match (repeatable; default all)"),
-		OPT_TEXT('k', "kconfig", "NAME", &o.kconfig, "kernel config (default vm-min)"),
-		OPT_LIST('j', "job", "NAME", &o.jobs, "job to run on each new head (repeatable)"),
-		OPT_LIST(0, "patches", "FILE", &o.patches, "patch series to try on each new head (repeatable; none: the plain head, too)"),
-		OPT_TEXT('m', "machine", "NAME", &o.machine, "test machine"),
-		OPT_SECONDS('i', "interval", "TIME", &o.interval, "how often to look (default 5m)"),
-		OPT_INT(0, "max-commits", "N", &o.max_commits, "longest range to compare"),
-		OPT_TEXT(0, "credentials", "FILE", &o.credentials, "logins for git-credential-store(1), mode 0600"),
-		OPT_TEXT(0, "label", "TEXT", &o.label, "branch label in the subject of reports"),
-		OPT_LIST(0, "cc", "ADDRESS", &o.cc, "copy of each report (repeatable)"),
-		OPT_FLAG(0, "program", &o.program, "a user-space program, not a kernel"),
-		OPT_TEXT(0, "command", "COMMAND", &o.command, "program: how to build it (default make)"),
-		OPT_TEXT(0, "artefact", "PATH", &o.artefact, "program: file or folder to keep"),
-		OPT_FLAG(0, "trusted", &o.trusted,
-			 "program: it may do all that the robot may, network included, when it is measured"),
-		OPT_FLAG(0, "untrusted", &o.untrusted, "take that back"),
+	_cleanup_(release_options) struct tree_verb o = {0};
+	struct opt opts[TREE_OPTIONS + 6] = {
+		[TREE_OPTIONS] = OPT_FLAG(0, "untrusted", &o.untrusted, "take that back"),
 		OPT_FLAG(0, "on", &o.on, "watch it; a new one is watched unless --off is given"),
 		OPT_FLAG(0, "off", &o.off, "do not watch it (yet)"),
 		OPT_FLAG(0, "repair", &o.repair, "fetch: look through the whole mirror and get what is missing anew"),
 		OPT_FLAG(0, "purge", &o.purge, "remove: erase its builds, runs and cases too"),
 		OPT_END,
 	};
-	int e = verb_options(&verb_tree, &argc, &argv, opts, c), r;
+	int e, r;
+
+	tree_options_rows(&o.of_tree, opts);
+	e = verb_options(&verb_tree, &argc, &argv, opts, c);
 
 	if (e >= 0)
 		return e;

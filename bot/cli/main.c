@@ -57,7 +57,7 @@ static int load_config(struct ctx *c, const struct verb *v, const char *config_d
 	if (r < 0)
 		return verb_fail(c, r);
 	tree_keep_free((uint64_t)c->config.min_free_mb << 20);
-	box_set_mode(c->config.no_sandbox ? BOX_NONE : BOX_ISOLATED);
+	box_set_mode(c->config.sandbox == SANDBOX_NONE ? BOX_NONE : BOX_ISOLATED);
 	return 0;
 }
 

@@ -12,24 +12,26 @@
 #include "kernels/machine.h"
 #include "reporters/report.h"
 
-#define TREE_INTERVAL_S 300
-#define TREE_MAX_COMMITS 20000
+#define SANDBOX_MODES(X) X(SANDBOX_BOX, "box") X(SANDBOX_NONE, "none")
+WORDS_ENUM(sandbox, SANDBOX_MODES);
+
+/* Limits, defaults and what each member is for: config-tables.c. */
 struct tree_config {
 	char *name, *url;
-	char *credentials_file;         /* for git credential-store, mode 0600; or NULL */
-	bool enabled, program;          /* program: user-space tree, kind: program */
+	char *credentials_file;
+	bool enabled, program;
 	bool of_file;                   /* it stands, or stood, in the files; else 'tree add' made it */
-	struct strv branches;           /* globs, default "*" */
-	double interval_s;              /* default TREE_INTERVAL_S */
-	char *kconfig;                  /* default vm-min; "program" for programs */
+	struct strv branches;           /* empty: all */
+	double interval_s;
+	char *kconfig;                  /* "program" for programs */
 	char *build_command, *artefact; /* programs */
 	struct strv jobs;               /* job file names */
 	struct strv patches;            /* patch series for jobs that name none: paths, or "none" */
 	char *machine;                  /* name */
-	char *branch_label;             /* for the subject line */
-	bool trusted;                   /* its programs run with our own rights on machines of driver local */
+	char *branch_label;
+	bool trusted;
 	struct strv mail_cc;
-	int64_t max_commits;            /* older pairs fall back to the merge base; default TREE_MAX_COMMITS */
+	int64_t max_commits;
 };
 /* A build that never changes and its job, measured between the others of a machine: engine-canary in engine.h. */
 struct canary_config { char *machine, *job, *tree, *commit; };  /* tree NULL: that of what is measured */
@@ -40,18 +42,17 @@ struct config {
 	struct machine *machine; size_t n_machines;     /* always holds the builtin ones */
 	struct canary_config *canary; size_t n_canaries;
 	/* limits */
-	int build_slots, build_jobs;    /* default 1, nproc */
-	int min_free_mb;                /* no new work below this; default 512 */
-	bool no_sandbox;                /* "sandbox: none": foreign code runs with our rights */
-	int64_t build_memory_mb, build_disk_mb, build_files; /* for all of a build; 0: what box.h says */
-	double build_timeout_s;         /* default 2 h */
+	int build_slots, build_jobs, min_free_mb;
+	enum sandbox sandbox;
+	int64_t build_memory_mb, build_disk_mb, build_files; /* 0: what box.h says */
+	double build_timeout_s;
 	/* judging */
-	double alpha, confidence, min_effect;   /* 0.001, 0.99, 0.001 */
+	double alpha, confidence, min_effect;
 	struct effect_rules min_effects;        /* for single metrics and classes of them; they go before min_effect */
 	int64_t min_boots, max_boots, proof_boots;
-	bool proof_aligned;                     /* proofs are repeated with aligned functions; off */
-	int detect_boots;                       /* for a provisional change point, 3; 0: stored series are not looked at */
-	bool reach;                             /* one more boot per comparison and proof sees what runs; default true */
+	bool proof_aligned;
+	int detect_boots;                       /* 0: stored series are not looked at */
+	bool reach;
 	/* mail */
 	char *robot_name, *robot_address, *mbox, *smtp_url, *smtp_user, *smtp_password_file, *smtp_ca_file;
 	bool smtp_starttls;
@@ -61,6 +62,8 @@ struct config {
 };
 /* dir NULL: by the rule above. Collects all mistakes: the message holds one a line. */
 int config_load(const char *dir_or_null, struct config *ret);
+/* The defaults, as with no file at all. */
+void config_init(struct config *c);
 void config_release(struct config *c);
 /* Names of trees and machines become folders and database keys: at most 64 letters, digits, - _ . */
 bool config_name_ok(const char *name);
@@ -69,6 +72,9 @@ const struct machine *config_machine(const struct config *c, const char *name);
 const struct canary_config *config_canary(const struct config *c, const char *machine);
 /* Trees live in the database (db_tree.settings is JSON with the keys of trees.yaml), so that "tree add" and the files
  * are equal: one text form, both ways. */
+void tree_config_init(struct tree_config *t, const char *name);
+/* Fills in what depends on the kind of tree and was left open: kconfig, machine, build command. */
+void tree_config_complete(struct tree_config *t);
 char *tree_config_to_json(const struct tree_config *t);
 int tree_config_from_db(const struct db_tree *t, struct tree_config *ret);
 void tree_config_release(struct tree_config *t);
@@ -82,5 +88,15 @@ int config_drop_trees(const struct config *c, struct store *s);
 void config_report(const struct config *c, struct report_config *ret); /* borrows from c */
 /* What 'report send' needs so that a case becomes 'reported': reporter_option(). New string. */
 char *config_send_option(const struct config *c);
+
+/* ---- what can be set ---- */
+
+/* Tables of members of struct config by the section that they stand in; "": the top level. Ends with {NULL, NULL}. */
+struct config_section { const char *name; const struct setting *table; };
+extern const struct config_section config_sections[];
+extern const struct setting canary_settings[];
+/* The tables of a tree, for writing where t is; they end with {0}. A machine's: machine_settings(). */
+#define TREE_PARTS 3
+void tree_config_settings(const struct tree_config *t, struct settings ret[TREE_PARTS]);
 
 #endif
