@@ -102,7 +102,7 @@ unit: $(UNIT)
 #: test-kernel-debian, test-kernel-vm-min, test-kernel-vm-net, test-guest: what tests boot, each made once
 #: bench           measure ourselves; docs/BENCHMARKS.md holds what came out
 #: bench-judge     only the judge's table
-#: check-layers    includes must not go up: lib < db < jobs, kernels < bisect < reporters < bot
+#: check-layers    who may include whom, no circles, one name for one thing (tools/check-layers has the table)
 #: fuzz            each fuzzer for FUZZ_SECONDS (needs clang)
 #: man             the manual page, docs/kperfbot.1
 #: install         into DESTDIR and PREFIX

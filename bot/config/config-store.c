@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /* Trees and machines between the configuration and the database. */
 #include "bot/config/config.h"
+#include "db/store.h"
 
 static int put_machine(struct store *s, const struct machine *m)
 {
