@@ -89,8 +89,8 @@ struct search {
 	struct search_config c;
 	const struct dag *dag;
 	double *weight;         /* per node prior, sums to 1 over the candidates */
-	bool *in_range, *skipped, *built, *outside;
-	uint8_t *dropped;
+	bool *in_range, *built, *outside;
+	enum dropped *dropped, *skipped;
 	struct site *site;      /* ascending by node */
 	size_t n_sites, cap_sites;
 	struct classes cl;

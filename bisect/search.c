@@ -79,11 +79,11 @@ int search_new(const struct search_config *cfg, const struct dag *dag, struct se
 	s->weight = xcalloc(dag->n, sizeof(*s->weight));
 	s->mass = xcalloc(dag->n, sizeof(*s->mass));
 	s->in_range = xcalloc(dag->n, sizeof(bool));
-	s->skipped = xcalloc(dag->n, sizeof(bool));
+	s->skipped = xcalloc(dag->n, sizeof(*s->skipped));
 	s->built = xcalloc(dag->n, sizeof(bool));
 	s->outside = xcalloc(dag->n, sizeof(bool));
 	s->seen = xcalloc(dag->n, sizeof(bool));
-	s->dropped = xcalloc(dag->n, 1);
+	s->dropped = xcalloc(dag->n, sizeof(*s->dropped));
 	s->c.prior = NULL;
 	if (cfg->prior) {
 		double *own = xcalloc(dag->n, sizeof(*own));
@@ -132,7 +132,7 @@ static int check_node(const struct search *s, uint32_t node)
 	return 0;
 }
 
-int search_drop(struct search *s, uint32_t node, enum search_drop why)
+int search_drop(struct search *s, uint32_t node, enum dropped why)
 {
 	int r = check_node(s, node);
 
@@ -167,15 +167,18 @@ int search_built(struct search *s, uint32_t node)
 	return 0;
 }
 
-int search_skip(struct search *s, uint32_t node)
+int search_skip(struct search *s, uint32_t node, enum dropped why)
 {
 	int r = check_node(s, node);
 
 	if (r < 0)
 		return r;
-	s->skipped[node] = true;
+	s->skipped[node] = why;
 	return 0;
 }
+
+enum dropped search_dropped(const struct search *s, uint32_t node) { return s->dropped[node]; }
+enum dropped search_skipped(const struct search *s, uint32_t node) { return s->skipped[node]; }
 
 struct site *search_site(const struct search *s, uint32_t node)
 {

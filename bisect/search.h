@@ -7,7 +7,7 @@
  *	struct search *s;
  *	search_new(&cfg, &dag, &s);
  *	search_outside(s, i);                      before the first step: a fork point in good's past
- *	search_drop(s, i, SEARCH_SAME_IMAGE);      before the first step: cannot be the culprit
+ *	search_drop(s, i, DROPPED_SAME_IMAGE);     before the first step: cannot be the culprit
  *	loop:
  *		search_step(s, &step);
  *		SEARCH_MEASURE: build (if needed) and boot step.node step.boots times; search_observe() each value, or
@@ -17,6 +17,7 @@
 #ifndef KPB_BISECT_SEARCH_H
 #define KPB_BISECT_SEARCH_H
 #include "lib/dag.h"
+#include "lib/states.h"
 
 struct search_config {
 	double confidence;      /* asked posterior, e.g. 0.99 */
@@ -32,7 +33,6 @@ struct search_config {
 	const double *prior;    /* per node weight, or NULL for equal */
 };
 
-enum search_drop { SEARCH_KEEP, SEARCH_SAME_IMAGE, SEARCH_DOCS, SEARCH_OTHER_ARCH, SEARCH_CLEARED };
 enum search_action { SEARCH_MEASURE, SEARCH_FOUND, SEARCH_SET, SEARCH_NOT_REPRODUCED, SEARCH_GAVE_UP };
 
 struct search_step {
@@ -53,14 +53,16 @@ int search_new(const struct search_config *cfg, const struct dag *dag, struct se
 void search_free(struct search *s);
 /* The node's image equals that of all its parents, or its change cannot matter: it gets no prior; observations there
  * count for the level of its parent. */
-int search_drop(struct search *s, uint32_t node, enum search_drop why);
+int search_drop(struct search *s, uint32_t node, enum dropped why);
+enum dropped search_dropped(const struct search *s, uint32_t node);
 /* The node is no commit of the range but one of good's ancestors, at which a branch forks that is merged later: it can
  * be measured and is never blamed. What descends from such nodes only, and not from node 0, has a level of its own,
  * which may be good's or not; so has what descends from no other node at all (an unrelated history). */
 int search_outside(struct search *s, uint32_t node);
 int search_built(struct search *s, uint32_t node);      /* measuring there costs no build */
-/* Does not build or boot. */
-int search_skip(struct search *s, uint32_t node);
+/* It cannot be measured: it does not build or boot, or its runs fail. It may be the culprit all the same. */
+int search_skip(struct search *s, uint32_t node, enum dropped why);
+enum dropped search_skipped(const struct search *s, uint32_t node);
 /* A boot's value (runs of one boot averaged). when: any increasing number (time), for drift. */
 int search_observe(struct search *s, uint32_t node, double value, double when);
 int search_step(struct search *s, struct search_step *ret);

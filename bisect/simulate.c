@@ -164,7 +164,7 @@ static void measure_step(struct trial *t, struct search *s, const struct search_
 		i++;
 	}
 	if (failed)
-		search_skip(s, st->node);
+		search_skip(s, st->node, DROPPED_NO_BUILD);
 }
 
 static bool holds(const struct search_step *st, uint32_t culprit)

@@ -14,7 +14,6 @@ void tree_range_release(struct tree_range *r)
 {
 	for (uint32_t i = 0; i < r->dag.n; i++) {
 		free(r->oid ? r->oid[i] : NULL);
-		free(r->why ? r->why[i] : NULL);
 	}
 	free(r->oid);
 	free(r->why);
@@ -70,7 +69,7 @@ static int judge_path(const char *path, void *arg)
 	return c == P_MATTERS; /* one is enough */
 }
 
-static int why_skip(git_repository *repo, git_commit *c, bool kernel, char **ret)
+static int judge_commit(git_repository *repo, git_commit *c, bool kernel, enum dropped *ret)
 {
 	_cleanup_(cleanup_gcommit) git_commit *parent = NULL;
 	_cleanup_(cleanup_gtree) git_tree *a = NULL, *b = NULL;
@@ -80,7 +79,7 @@ static int why_skip(git_repository *repo, git_commit *c, bool kernel, char **ret
 	if (git_commit_parentcount(c) != 1 || git_commit_parent(&parent, c, 0) < 0)
 		return 0; /* merges, roots and the edge of a shallow history can always matter */
 	if (git_oid_equal(git_commit_tree_id(c), git_commit_tree_id(parent))) {
-		*ret = xstrdup("changes no file");
+		*ret = DROPPED_EMPTY;
 		return 0;
 	}
 	if (!kernel)
@@ -99,8 +98,8 @@ static int why_skip(git_repository *repo, git_commit *c, bool kernel, char **ret
 		return r;
 	if (v.classes & 1u << P_MATTERS || !v.paths)
 		return 0;
-	*ret = xstrdup(v.classes == 1u << P_DOC ? "documentation only" : v.classes == 1u << P_ARCH ? "other architecture" :
-		       v.classes == 1u << P_TOOLS ? "user-space tools only" : "nothing built for x86");
+	*ret = v.classes == 1u << P_DOC ? DROPPED_DOCS : v.classes == 1u << P_ARCH ? DROPPED_OTHER_ARCH :
+	       v.classes == 1u << P_TOOLS ? DROPPED_TOOLS : DROPPED_NOT_BUILT;
 	return 0;
 }
 
@@ -442,7 +441,7 @@ static int forks_add(struct range_walk *w, const struct forks *f)
 	return r;
 }
 
-static int add_node(struct range_walk *w, const git_oid *id, char **ret_why)
+static int add_node(struct range_walk *w, const git_oid *id, enum dropped *ret_why)
 {
 	_cleanup_(cleanup_gcommit) git_commit *c = NULL;
 	_cleanup_free_ uint32_t *parent = NULL;
@@ -465,7 +464,7 @@ static int add_node(struct range_walk *w, const git_oid *id, char **ret_why)
 	}
 	r = dag_add(&w->b, parent, n);
 	/* where there is no time left to judge it, it is taken for one that matters */
-	return r < 0 || mono_usec() > w->judge_until ? r : why_skip(w->repo, c, w->kernel, ret_why);
+	return r < 0 || mono_usec() > w->judge_until ? r : judge_commit(w->repo, c, w->kernel, ret_why);
 }
 
 int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret)

@@ -13,6 +13,7 @@
 #define KPB_KERNELS_TREE_H
 #include "lib/dag.h"
 #include "lib/buf.h"
+#include "lib/states.h"
 
 struct tree_ref { char *branch, *oid; };
 struct tree_refs { struct tree_ref *v; size_t n, cap; };
@@ -82,10 +83,10 @@ int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n,
 /* What is between base (excluded, known good) and head (included): all commits reachable from head and not from base,
  * parents before children, node 0 = base itself. Nodes 1 to n_forks are no part of the range, but the commits of base's
  * past at which branches of the range fork; their parents are those among them that are known to be their ancestors.
- * oid[i] belongs to node i. why[i]: NULL, or why commit i cannot matter ("documentation only", "other architecture"),
- * decided from its paths; merges never get one, nor do the commits that are left after a minute. At most max commits
+ * oid[i] belongs to node i. why[i]: why commit i cannot matter (DROPPED_DOCS, DROPPED_OTHER_ARCH, ...), decided from its
+ * paths, or DROPPED_NOT, which merges always get, and so do the commits that are left after a minute. At most max commits
  * (-E2BIG). */
-struct tree_range { struct dag dag; char **oid; char **why; uint32_t n_forks; };
+struct tree_range { struct dag dag; char **oid; enum dropped *why; uint32_t n_forks; };
 void tree_range_release(struct tree_range *r);
 int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret);
 

@@ -24,4 +24,17 @@ static inline bool run_measured(enum run_verdict v) { return v == RUN_OK || v ==
 /* It failed, and neither by us nor in a check. */
 static inline bool run_failed(enum run_verdict v) { return !run_measured(v) && v != RUN_INFRA; }
 
+/*
+ * Why a commit of a range was not measured, or cannot be the one that is looked for: by its paths (kernels/tree.h), by
+ * its build and runs, or by what a proof has shown. DROPPED_NOT: nothing is known against it.
+ */
+#define DROPPED(X)                                                                                                     \
+	X(DROPPED_NOT, "") X(DROPPED_EMPTY, "empty") X(DROPPED_DOCS, "docs") X(DROPPED_OTHER_ARCH, "other-arch")       \
+	X(DROPPED_TOOLS, "tools") X(DROPPED_NOT_BUILT, "not-built") X(DROPPED_SAME_IMAGE, "same-image")                \
+	X(DROPPED_NO_BUILD, "no-build") X(DROPPED_NO_BOOT, "no-boot") X(DROPPED_RUNS_FAIL, "runs-fail")                \
+	X(DROPPED_OTHER_FAILURE, "other-failure") X(DROPPED_CLEARED, "cleared") X(DROPPED_NAMED, "named")
+WORDS_ENUM(dropped, DROPPED);
+/* For people, to stand behind the commit: "does not build". */
+const char *dropped_text(enum dropped d);
+
 #endif

@@ -20,7 +20,6 @@
 struct case_node {
 	struct db_build *build;
 	bool ready;             /* finished in the build cache, but not asked for yet */
-	const char *silent;     /* it builds and says nothing: why; NULL: not so */
 };
 struct known_range {                  /* the range with all that the database knows of it */
 	struct tree_range range;
@@ -161,12 +160,8 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 	struct engine_runs runs = {0};
 	int r;
 
-	if (c->failure) {
-		r = failure_observe(e, s, c, f->range.oid[i], i, search);
-		if (r > 0)
-			f->node[i].silent = "fails in another way";
-		return MIN(r, 0);
-	}
+	if (c->failure)
+		return failure_observe(e, s, c, f->range.oid[i], i, search);
 	r = engine_boots(e, s, f->range.oid[i], c->metric, s->cmp.after_run, &b);
 	for (size_t k = 0; r >= 0 && k < b.n; k++) {
 		double v = b.value[k];
@@ -178,18 +173,13 @@ static int observe(struct engine *e, const struct scope *s, const struct db_case
 	}
 	if (r >= 0 && !b.n) {
 		r = engine_runs(e, s, f->range.oid[i], 0, &runs);
-		if (r >= 0 && runs.bad >= 2) {
-			f->node[i].silent =
-				runs.no_boot == runs.bad ? "builds, but does not boot" : "builds, but its runs fail";
-			r = search_skip(search, i);
-		}
+		if (r >= 0 && runs.bad >= 2)
+			r = search_skip(search, i, runs.no_boot == runs.bad ? DROPPED_NO_BOOT : DROPPED_RUNS_FAIL);
 		engine_runs_release(&runs);
 	}
 	boots_release(&b);
 	return MIN(r, 0);
 }
-
-static enum search_drop reason_code(const char *why) { return strstr(why, "arch") ? SEARCH_OTHER_ARCH : SEARCH_DOCS; }
 
 /* Tells the search all that the database knows. */
 static int feed(struct engine *e, const struct scope *s, const struct db_case *c, const struct known_range *f,
@@ -203,16 +193,16 @@ static int feed(struct engine *e, const struct scope *s, const struct db_case *c
 		if (i && i <= f->range.n_forks)
 			r = search_outside(search, i);
 		else if (f->range.why[i])
-			r = search_drop(search, i, reason_code(f->range.why[i]));
+			r = search_drop(search, i, f->range.why[i]);
 		else if (i && same_image(f, i))
-			r = search_drop(search, i, SEARCH_SAME_IMAGE);
+			r = search_drop(search, i, DROPPED_SAME_IMAGE);
 		for (size_t j = 0; r >= 0 && j < f->n_earlier; j++)
 			if (streq(f->range.oid[i], f->earlier[j].culprit))
-				r = search_drop(search, i, SEARCH_SAME_IMAGE);
+				r = search_drop(search, i, DROPPED_NAMED);
 		if (r >= 0 && strv_has(&f->cleared, f->range.oid[i]))
-			r = search_drop(search, i, SEARCH_CLEARED);
+			r = search_drop(search, i, DROPPED_CLEARED);
 		if (r >= 0 && n->build && n->build->state == BUILD_BROKEN)
-			r = search_skip(search, i);
+			r = search_skip(search, i, DROPPED_NO_BUILD);
 		if (r >= 0 && n->ready)
 			r = search_built(search, i);
 		if (r >= 0 && built_ok(n)) {
@@ -279,18 +269,13 @@ static char *candidates_json(const struct known_range *f, struct search *search,
 		json_object_array_add(left, x);
 	}
 	for (uint32_t i = 1 + f->range.n_forks; i < f->range.dag.n; i++) {
-		const char *why = strv_has(&f->cleared, f->range.oid[i])
-					  ? "measured again, it does not differ from its parent"
-				  : f->range.why[i]  ? f->range.why[i]
-				  : same_image(f, i) ? "same image as its parent"
-				  : f->node[i].build && f->node[i].build->state == BUILD_BROKEN ? "does not build"
-												 : f->node[i].silent;
+		enum dropped why = search_dropped(search, i) ?: search_skipped(search, i);
 
-		if (why) {
+		if (why && why != DROPPED_NAMED) {
 			struct json_object *x = json_object_new_object();
 
 			json_object_object_add(x, "commit", json_text(f->range.oid[i]));
-			json_object_object_add(x, "why", json_text(why));
+			json_object_object_add(x, "why", json_text(dropped_text(why)));
 			json_object_array_add(drop, x);
 		}
 	}
@@ -355,17 +340,17 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 }
 
 /* Why a search gave up: an end that cannot be measured by its name, else what the search says. */
-static void say_ends(const struct known_range *f, const struct search_step *step, struct db_case *c)
+static void say_ends(const struct known_range *f, const struct search *search, const struct search_step *step,
+		     struct db_case *c)
 {
 	const uint32_t end[2] = {0, f->range.dag.n - 1};
 	_cleanup_buf_ struct buf b = {0};
 
 	for (int i = 0; i < 2; i++) {
-		const struct case_node *n = &f->node[end[i]];
-		const char *why = n->build && n->build->state == BUILD_BROKEN ? "does not build" : n->silent;
+		enum dropped why = search_skipped(search, end[i]);
 
 		if (why)
-			buf_addf(&b, "%s%.12s %s", b.len ? "; " : "", f->range.oid[end[i]], why);
+			buf_addf(&b, "%s%.12s %s", b.len ? "; " : "", f->range.oid[end[i]], dropped_text(why));
 	}
 	case_note(c, b.len ? b.s : step->why);
 }
@@ -430,7 +415,7 @@ static int bisect(struct engine *e, const struct scope *s, struct db_case *c)
 			r = found_nothing(e, s, c, &f, &step);
 			break;
 		case SEARCH_GAVE_UP:
-			say_ends(&f, &step, c);
+			say_ends(&f, search, &step, c);
 			if (f.cleared.n)
 				r = proof_nobody(e, c, step.why);
 			else

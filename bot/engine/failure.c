@@ -134,10 +134,8 @@ int failure_observe(struct engine *e, const struct scope *s, const struct db_cas
 
 	for (size_t i = 0; r >= 0 && i < o.n; i++)
 		r = search_observe(search, node, o.failed[i], o.run[i]);
-	if (r >= 0 && !o.n && o.silent >= 2) { /* it fails in another way, which hides whether it would in this one */
-		r = search_skip(search, node);
-		r = r < 0 ? r : 1;
-	}
+	if (r >= 0 && !o.n && o.silent >= 2) /* it fails in another way, which hides whether it would in this one */
+		r = search_skip(search, node, DROPPED_OTHER_FAILURE);
 	outcomes_release(&o);
 	return r;
 }

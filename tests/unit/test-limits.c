@@ -126,7 +126,7 @@ static void test_line(void)
 	r = tree_range(repo, base, head, 1000, &range);
 	held(r, r == 0 && range.dag.n == 9, "the range", "all of them");
 	for (uint32_t i = 1; r == 0 && i < range.dag.n; i++)
-		printf("# %.12s %s\n", range.oid[i], range.why[i] ? range.why[i] : "can matter");
+		printf("# %.12s %s\n", range.oid[i], dropped_text(range.why[i]));
 	tree_range_release(&range);
 	start();
 	is_int(tree_is_ancestor(repo, base, head), 1, "the base is an ancestor of the head");

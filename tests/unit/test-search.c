@@ -19,7 +19,7 @@ static struct search_step play(struct search *s, struct play *p, const bool *bro
 		p->builds += !built[st.node];
 		built[st.node] = true;
 		if (broken && broken[st.node]) {
-			search_skip(s, st.node);
+			search_skip(s, st.node, DROPPED_NO_BUILD);
 			continue;
 		}
 		for (uint32_t i = 0; i < st.boots; i++, p->boots++)
@@ -420,28 +420,30 @@ static void skips_and_drops(void)
 	search_new(&sane, &d, &s);
 	for (uint32_t i = 9; i < 13; i++)
 		if (i != 11)
-			search_drop(s, i, SEARCH_SAME_IMAGE);
+			search_drop(s, i, DROPPED_SAME_IMAGE);
 	st = play(s, &p, broken);
 	ok(st.action == SEARCH_FOUND && st.node == 11, "where the others cannot matter the broken one is named");
 	ok(search_posterior(s, 10) == 0, "a dropped commit has no probability");
+	ok(search_dropped(s, 10) == DROPPED_SAME_IMAGE && search_dropped(s, 11) == DROPPED_NOT &&
+	   search_skipped(s, 11) == DROPPED_NO_BUILD, "and says why; one that does not build is still a candidate");
 	search_free(s);
 
 	search_new(&sane, &d, &s);
 	for (uint32_t i = 1; i < 20; i++)
-		search_skip(s, i);
+		search_skip(s, i, DROPPED_NO_BUILD);
 	st = play(s, &p, NULL);
 	ok(st.action == SEARCH_SET && st.set_n == 20, "everything between the ends skipped: all of them");
 	search_free(s);
 
 	search_new(&sane, &d, &s);
-	search_skip(s, 20);
+	search_skip(s, 20, DROPPED_NO_BUILD);
 	search_step(s, &st);
 	is_int(st.action, SEARCH_GAVE_UP, "a head that does not boot ends the search");
 	search_free(s);
 
 	search_new(&sane, &d, &s);
 	for (uint32_t i = 1; i < 21; i++)
-		search_drop(s, i, SEARCH_DOCS);
+		search_drop(s, i, DROPPED_DOCS);
 	search_step(s, &st);
 	is_int(st.action, SEARCH_GAVE_UP, "no candidates: %s", st.why);
 	search_free(s);
