@@ -93,7 +93,7 @@ unit: $(UNIT)
 -include $(OBJ:.o=.d)
 
 # ---- targets for people (make help prints the "#:" lines) ----
-#: demo            a real kernel regression found and mailed, on this machine (SEED=n, JOB=name, FRESH=1, LOCAL=1)
+#: demo            a real kernel regression found and mailed, on this machine (SEED=n, JOB=name, FRESH=1, LOCAL=1, JSON=1; V=1: its commands)
 #: check           install what the tests need, build, run all tests
 #: check-sanitize  the unit tests and the quick shell tests under ASan and UBSan
 #: deps            only install what is missing from Debian (as root, or with sudo)

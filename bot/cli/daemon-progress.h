@@ -14,7 +14,7 @@ struct daemon_progress {
 	int64_t last_event;
 	struct progress question;
 };
-/* since: from when on events are shown and time is counted, as for "query --since"; NULL: now. -EINVAL: it is no time. */
+/* since: from when on events are shown and time is counted, as for "query --since"; NULL: now. -EINVAL: no time. */
 int daemon_progress_begin(struct daemon_progress *p, struct ctx *c, const char *since);
 /* For daemon_options.tick, with a struct daemon_progress as its arg; returns 0. */
 int daemon_progress_tick(void *arg, struct ctx *c);

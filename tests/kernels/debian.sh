@@ -18,7 +18,7 @@ mv "$dir"/new/boot/vmlinuz-* "$dir/bzImage" && mv "$dir"/new/boot/config-* "$dir
 
 # the package has no System.map: the kernel itself tells its symbols
 echo "grep -v '\\[' /proc/kallsyms | gzip >map.gz" >"$work/job.sh"
-KPERFBOT_STATE=$work "$kperfbot" --config "$work" machine boot qemu-icount --image "$dir/bzImage" --script "$work/job.sh" \
-	--out "$work/boot" || exit 1
+KPERFBOT_STATE=$work "$kperfbot" --config "$work" machine boot qemu-icount --image "$dir/bzImage" \
+	--script "$work/job.sh" --out "$work/boot" || exit 1
 zcat "$work/boot/result/map.gz" >"$dir/map.new" && grep -q ' T _etext$' "$dir/map.new" &&
 	mv "$dir/map.new" "$dir/System.map"

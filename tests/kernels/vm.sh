@@ -1,7 +1,7 @@
 #!/bin/bash
 # vm.sh CONFIG DIR: linux-source-6.1 with our configuration CONFIG (vm-min, vm-net), built by kperfbot, in DIR: bzImage,
-# System.map and config. What was compiled stays in the folder "cache" beside DIR, for builds of its neighbours. Exit status
-# 77: it cannot be built here; the reason is on stdout.
+# System.map and config. What was compiled stays in the folder "cache" beside DIR, for builds of its neighbours. Exit
+# status 77: it cannot be built here; the reason is on stdout.
 set -u
 config=$1 dir=$2 kperfbot=${KPERFBOT:-build/kperfbot}
 source=${KPB_DEMO_SOURCE:-/usr/src/linux-source-6.1.tar.xz}

@@ -23,6 +23,7 @@ ok $? "systemd-analyze verify"
 sed -i 's/^ProtectHome=yes/ProtectHome=maybe/' "$dir/kperfbot.service"
 systemd-analyze verify --man=no "$dir/kperfbot.service" >"$dir/out" 2>&1
 has "$dir/out" "protect home value, ignoring: maybe"
+"$dir/root/usr/local/share/kperfbot/tools/demo" --help >"$dir/out" 2>&1; ok $? "the demo is installed"
 make -s install-files BUILD="$(dirname "$kperfbot")" DESTDIR="$dir/other" PREFIX=/opt/k >"$dir/out" 2>&1
 is "$(grep -c /usr/local "$dir/other/opt/k/lib/systemd/system/kperfbot.service")" 0 "another PREFIX is in the unit, too"
 

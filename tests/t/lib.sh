@@ -50,7 +50,8 @@ kp() { "$kperfbot" --config "$dir/etc" "$@"; }
 field() { # JSON_FILE EXPRESSION over o
 	/usr/bin/python3 -c 'import json,sys; o=json.load(open(sys.argv[1])); print(eval(sys.argv[2]))' "$1" "$2"
 }
-# A port below those that the kernel gives to outgoing connections. Each process begins at another one, each call goes on.
+# A port below those that the kernel gives to outgoing connections. Each process begins at another one, each call goes
+# on from there.
 free_port() {
 	echo >>"$dir/ports"
 	/usr/bin/python3 - $$ "$(wc -l <"$dir/ports")" <<-'EOF'
@@ -81,7 +82,9 @@ daemon_runs() { [ -f "$(state_dir)/daemon.lock" ] && ! flock -n "$(state_dir)/da
 idle() { [ "$(kp query queue --state ready,running --csv | wc -l)" = 1 ]; } # the head line
 # The next daemon looks at every tree at once.
 due_now() {
-	[ ! -f "$(state_dir)/kperfbot.db" ] || sqlite3 -cmd '.timeout 20000' "$(state_dir)/kperfbot.db" 'UPDATE tree SET next_poll = 0'
+	local db
+	db=$(state_dir)/kperfbot.db
+	[ ! -f "$db" ] || sqlite3 -cmd '.timeout 20000' "$db" 'UPDATE tree SET next_poll = 0'
 }
 settle() { # [SECONDS]: takes in what the trees have now, and does all that comes of it
 	due_now && timeout "${1:-200}" "$kperfbot" --config "$dir/etc" daemon --until-idle >>"$dir/log" 2>&1
