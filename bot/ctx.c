@@ -14,12 +14,17 @@ static int private_folder(const char *path, const char *const *own)
 int ctx_private_folders(const struct config *cfg)
 {
 	static const char *const state[] = {"kperfbot.db*", "daemon.lock", "daemon-config", "asking", "trees",
-					    "worktrees",    "runs",	   "logs",	    "cases",  "*.mbox",
-					    "*.mbox.lock",  "smtp.lock",   "build*",	    "etc",    NULL};
+					    "worktrees",    "runs",	   "logs",	    "cases",  "build*",
+					    "etc",	    NULL};
 	static const char *const cache[] = {"builds", "objects", "ccache*", "root", "demo", "demo-base.git", "lock",
 					    "kvm-does-not-work", "state", "build*", NULL};
-	int r = private_folder(cfg->state_dir, state);
+	_cleanup_strv_ struct strv own = {0};
+	int r;
 
+	strv_addv(&own, state);
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		strv_addv(&own, (*o)->files);
+	r = private_folder(cfg->state_dir, (const char *const *)own.v);
 	if (r >= 0)
 		(void)private_folder(cfg->cache_dir, cache); /* who needs it says so */
 	return r;

@@ -14,6 +14,12 @@
 
 #define LOCK_SECONDS 5
 
+struct mbox_settings { char *path; };
+static const struct setting settings[] = {
+	SETTING(mbox_settings, path, "mbox", "every report goes there", .otherwise = "STATE_DIR/reports.mbox"),
+	SETTING_END,
+};
+
 static void format(const struct db_report *rep, struct buf *out)
 {
 	buf_adds(out, "From kperfbot ");
@@ -238,11 +244,13 @@ static int write_new(struct store *s, struct db_delivery *d, int fd, const struc
 	return r < 0 ? r : append(fd, msg, size + padded.len);
 }
 
-static int put(struct store *s, const struct db_report *rep, struct db_delivery *d, const struct report_config *cfg)
+static int put(struct store *s, const struct db_report *rep, struct db_delivery *d,
+	       const struct report_config *cfg _unused_, const void *own)
 {
+	const struct mbox_settings *set = own;
 	_cleanup_(db_delivery_release) struct db_delivery now = {0};
 	_cleanup_buf_ struct buf msg = {0};
-	_cleanup_close_ int fd = open_locked(cfg->mbox);
+	_cleanup_close_ int fd = open_locked(set->path);
 	int r, found = 0;
 
 	/* a row that says 'sending' stays: it knows where a torn copy may be */
@@ -256,23 +264,36 @@ static int put(struct store *s, const struct db_report *rep, struct db_delivery 
 	if (r == 0 && now.state == DELIVERY_SENT)
 		return 0;
 	if (r == 0 && now.state == DELIVERY_SENDING)
-		found = go_on(s, d, fd, cfg->mbox, &msg, now.detail);
+		found = go_on(s, d, fd, set->path, &msg, now.detail);
 	if (found < 0)
 		return found;
 	r = found ? 0 : write_new(s, d, fd, &msg);
 	if (r < 0)
 		return r == -ENOSPC || r == -EDQUOT ? -EAGAIN : r;
-	return delivery_set(s, d, DELIVERY_SENT, "%s", cfg->mbox);
+	return delivery_set(s, d, DELIVERY_SENT, "%s", set->path);
 }
 
-static bool enabled(const struct report_config *cfg) { return cfg->mbox; }
+static bool enabled(const void *own) { return ((const struct mbox_settings *)own)->path; }
+
+static void complete(void *own, const char *state_dir)
+{
+	struct mbox_settings *set = own;
+
+	if (!set->path && state_dir)
+		set->path = xasprintf("%s/reports.mbox", state_dir);
+}
 
 const struct report_ops report_mbox = {
 	.name = "mbox",
 	.help = "send: into the mbox file (the default)",
 	.title = "the mbox",
-	.off = "set 'mbox' in the mail section",
+	.where = "mbox",
 	.reach = REPORT_COPY,
+	.files = (const char *const[]){"*.mbox", "*.mbox.lock", NULL},
+	.settings = settings,
+	.size = sizeof(struct mbox_settings),
+	.section = "mail",
+	.complete = complete,
 	.enabled = enabled,
 	.put = put,
 };

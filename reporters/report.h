@@ -26,16 +26,13 @@ void lkp_change(struct buf *out, double change, bool points);
 /* Everything the mail needs that is not in the database rows themselves. */
 struct report_config {
 	const char *robot_name, *robot_address;         /* From: "kperfbot" <bot@example.org> */
-	const char *mbox;                               /* path, NULL: no mbox */
-	const char *smtp_url;                           /* smtp://host:port, smtps://..., NULL: off */
-	const char *smtp_user, *smtp_password_file, *smtp_ca_file;
-	bool smtp_starttls_required;
 	const char *const *allow;                       /* globs of addresses that may get mail; NULL: nobody */
 	const char *const *always_cc;                   /* subject to allow too */
 	size_t max_recipients;                          /* default 20 */
-	size_t max_per_day;                             /* by SMTP for an address in 24 hours, more wait; 0: all */
+	size_t max_per_day;                             /* mails for an address in 24 hours, more wait; 0: all */
 	const struct effect_rules *min_effects;         /* for the table; NULL: none */
 	const char *reproduce_dir;                      /* folder for the case's files (script, config, logs) */
+	const struct report_settings *settings;         /* each reporter's own (reporter.h); NULL: all are switched off */
 };
 /* Composes and stores the report of a case that was found (whatever became of it since); git_dir of its tree for
  * names and MAINTAINERS. -EEXIST where there is one. */

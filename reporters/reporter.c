@@ -1,10 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "reporters/reporter.h"
 
-/* One row each. */
-#define REPORTERS(X)                                                                                                   \
-	X(mbox)                                                                                                        \
-	X(smtp)
+/* The list: report_NAME of reporters/NAME.c each. The first is what 'report send' uses without an option. */
+#define REPORTERS(X) X(mbox) X(smtp)
 
 #define DECLARE(name) extern const struct report_ops report_##name;
 REPORTERS(DECLARE)
@@ -25,12 +23,65 @@ const struct report_ops *reporter_find(const char *name)
 	return NULL;
 }
 
+static size_t count(void)
+{
+	size_t n = 0;
+
+	while (reporters()[n])
+		n++;
+	return n;
+}
+
+void report_settings_init(struct report_settings *s)
+{
+	s->own = xcalloc(count(), sizeof(*s->own));
+	for (size_t i = 0; reporters()[i]; i++) {
+		const struct report_ops *o = reporters()[i];
+
+		if (o->settings)
+			settings_default(o->settings, s->own[i] = xcalloc(1, o->size));
+	}
+}
+
+void report_settings_release(struct report_settings *s)
+{
+	for (size_t i = 0; s->own && reporters()[i]; i++) {
+		if (s->own[i])
+			settings_release(reporters()[i]->settings, s->own[i]);
+		free(s->own[i]);
+	}
+	free(s->own);
+	s->own = NULL;
+}
+
+void *report_settings_of(const struct report_settings *s, const struct report_ops *ops)
+{
+	for (size_t i = 0; s && s->own && reporters()[i]; i++)
+		if (reporters()[i] == ops)
+			return s->own[i];
+	return NULL;
+}
+
+bool reporter_enabled(const struct report_ops *ops, const struct report_config *cfg)
+{
+	return cfg->settings && ops->enabled(report_settings_of(cfg->settings, ops));
+}
+
+char *reporter_where(const struct report_ops *ops, const struct report_settings *s)
+{
+	const void *own = report_settings_of(s, ops);
+
+	if (!ops->enabled(own))
+		return xstrdup("off");
+	return ops->where ? setting_shown(setting_find(ops->settings, ops->where), own) : xstrdup("on");
+}
+
 const struct report_ops *reporter_that_counts(const struct report_config *cfg)
 {
 	const struct report_ops *best = NULL;
 
 	for (const struct report_ops *const *o = reporters(); *o; o++)
-		if ((*o)->enabled(cfg) && (!best || (*o)->reach > best->reach))
+		if (reporter_enabled(*o, cfg) && (!best || (*o)->reach > best->reach))
 			best = *o;
 	return best;
 }
@@ -62,10 +113,18 @@ static int put(struct store *s, const struct report_ops *ops, const struct db_re
 	}
 	if (r <= 0)
 		return r;
-	r = ops->put(s, rep, &d, cfg);
+	r = ops->put(s, rep, &d, cfg, report_settings_of(cfg->settings, ops));
 	if (r == 0 && d.state == DELIVERY_SENT) /* and not by another process meanwhile */
 		store_event(s, rep->case_id, 0, 0, "report sent by %s: %s", ops->name, d.detail ? d.detail : "");
 	return r;
+}
+
+static int switched_off(const struct report_ops *ops)
+{
+	const char *section = ops->section ? ops->section : "reports";
+
+	return !ops->where ? err_set(-ENOTSUP, "%s is switched off", ops->name) :
+	       err_set(-ENOTSUP, "%s is switched off; set '%s' in the %s section", ops->name, ops->where, section);
 }
 
 int report_deliver(struct store *s, int64_t case_id, const char *way, const struct report_config *cfg)
@@ -76,12 +135,13 @@ int report_deliver(struct store *s, int64_t case_id, const char *way, const stru
 
 	if (!ops)
 		return unknown(way);
-	if (!ops->enabled(cfg))
-		return err_set(-ENOTSUP, "%s is switched off; %s", way, ops->off);
+	if (!reporter_enabled(ops, cfg))
+		return switched_off(ops);
 	r = store_report_by_case(s, case_id, &rep);
 	if (r < 0)
 		return r == -ENOENT ? err_set(r, "case %" PRId64 " has no report yet", case_id) : r;
-	return ops->put ? put(s, ops, &rep, cfg) : ops->deliver(s, &rep, cfg);
+	return ops->put ? put(s, ops, &rep, cfg) :
+		ops->deliver(s, &rep, cfg, report_settings_of(cfg->settings, ops));
 }
 
 bool report_waits(struct store *s, int64_t case_id, struct report_standing *ret)

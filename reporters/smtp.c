@@ -23,6 +23,17 @@
 #define FAREWELL_TIMEOUT_S 10L
 #define MAX_AT_ONCE 100         /* recipients that every server must take: RFC 5321 section 4.5.3.1.8 */
 
+struct smtp_settings { bool on; char *url, *user, *password_file, *ca_file; bool starttls; };
+static const struct setting settings[] = {
+	SETTING(smtp_settings, on, "smtp", "and out by SMTP when true"),
+	SETTING(smtp_settings, url, "smtp_url", "the mail server, smtp:// or smtps://", .url = true),
+	SETTING(smtp_settings, user, "smtp_user", "login there"),
+	SETTING(smtp_settings, password_file, "smtp_password_file", "file with the password, mode 0600"),
+	SETTING(smtp_settings, ca_file, "smtp_ca_file", "certificates to trust", .otherwise = "the system's"),
+	SETTING(smtp_settings, starttls, "smtp_starttls", "refuse to send without"),
+	SETTING_END,
+};
+
 enum stage { GREETING, MAIL, RCPT, DATA, TEXT, FAREWELL };     /* what the next answer is about */
 
 struct person {
@@ -34,6 +45,7 @@ struct people { struct person *v; size_t n, cap; };
 
 struct sending {
 	struct store *s;
+	const struct smtp_settings *set;
 	struct person *to[MAX_AT_ONCE];
 	size_t n, asked;                /* asked: how many RCPT so far */
 	const char *p;
@@ -220,32 +232,32 @@ static void keep_to_ourselves(void)
 	prctl(PR_SET_DUMPABLE, 0);
 }
 
-static int set_login(CURL *c, const struct report_config *cfg)
+static int set_login(CURL *c, const struct smtp_settings *set)
 {
 	_cleanup_free_ char *password = NULL;
 	int r;
 
 	keep_to_ourselves();
-	r = cfg->smtp_password_file ? read_password(cfg->smtp_password_file, &password) : 0;
+	r = set->password_file ? read_password(set->password_file, &password) : 0;
 	if (r < 0)
 		return r;
-	curl_easy_setopt(c, CURLOPT_USERNAME, cfg->smtp_user);
+	curl_easy_setopt(c, CURLOPT_USERNAME, set->user);
 	curl_easy_setopt(c, CURLOPT_PASSWORD, password ? password : "");
 	if (password)
 		explicit_bzero(password, strlen(password));
 	return 0;
 }
 
-static int set_options(CURL *c, const struct report_config *cfg, struct curl_slist *to, const char *from, struct sending *x)
+static int set_options(CURL *c, const struct smtp_settings *set, struct curl_slist *to, const char *from, struct sending *x)
 {
 	/* a password never crosses a network in the clear */
-	bool tls = cfg->smtp_starttls_required || (cfg->smtp_user && !is_loopback(cfg->smtp_url));
+	bool tls = set->starttls || (set->user && !is_loopback(set->url));
 
-	curl_easy_setopt(c, CURLOPT_URL, cfg->smtp_url);
+	curl_easy_setopt(c, CURLOPT_URL, set->url);
 	curl_easy_setopt(c, CURLOPT_PROTOCOLS_STR, "smtp,smtps");
 	curl_easy_setopt(c, CURLOPT_USE_SSL, (long)(tls ? CURLUSESSL_ALL : CURLUSESSL_TRY));
-	if (cfg->smtp_ca_file)
-		curl_easy_setopt(c, CURLOPT_CAINFO, cfg->smtp_ca_file);
+	if (set->ca_file)
+		curl_easy_setopt(c, CURLOPT_CAINFO, set->ca_file);
 	curl_easy_setopt(c, CURLOPT_MAIL_FROM, from);
 	curl_easy_setopt(c, CURLOPT_MAIL_RCPT, to);
 	curl_easy_setopt(c, CURLOPT_MAIL_RCPT_ALLLOWFAILS, 1L);
@@ -258,7 +270,7 @@ static int set_options(CURL *c, const struct report_config *cfg, struct curl_sli
 	curl_easy_setopt(c, CURLOPT_NOSIGNAL, 1L);
 	curl_easy_setopt(c, CURLOPT_CONNECTTIMEOUT, CONNECT_TIMEOUT_S);
 	curl_easy_setopt(c, CURLOPT_TIMEOUT, WHOLE_TIMEOUT_S);
-	return cfg->smtp_user ? set_login(c, cfg) : 0;
+	return set->user ? set_login(c, set) : 0;
 }
 
 /* ---- what it means ---- */
@@ -360,7 +372,7 @@ static int perform(struct sending *x, struct people *l, const struct report_conf
 		delivery_is(&x->to[i]->d, DELIVERY_SENDING, "connecting");
 		x->to[i]->changed = true;
 	}
-	r = set_options(c, cfg, to, from, x);
+	r = set_options(c, x->set, to, from, x);
 	curl_easy_setopt(c, CURLOPT_ERRORBUFFER, error);
 	r = r < 0 ? r : people_save(x->s, l);
 	if (r >= 0) {
@@ -394,10 +406,10 @@ static int put_off(struct store *s, const struct report_config *cfg, struct pers
 
 /* To those whose time has come. 1: there are more. */
 static int transaction(struct store *s, const struct db_report *rep, const struct report_config *cfg,
-		       const struct recipients *all, struct people *l)
+		       const struct smtp_settings *set, const struct recipients *all, struct people *l)
 {
 	_cleanup_buf_ struct buf text = {0};
-	struct sending x = {.s = s};
+	struct sending x = {.s = s, .set = set};
 	size_t due = 0;
 	int r, saved;
 
@@ -533,7 +545,7 @@ static int lock_out_others(const struct report_config *cfg)
 	return fd == -EWOULDBLOCK ? err_set(-EAGAIN, "another process is sending mail now") : fd;
 }
 
-static int deliver(struct store *s, const struct db_report *rep, const struct report_config *cfg)
+static int deliver(struct store *s, const struct db_report *rep, const struct report_config *cfg, const void *own)
 {
 	_cleanup_(recipients_release) struct recipients all = {0};
 	_cleanup_(people_release) struct people l = {0};
@@ -554,19 +566,45 @@ static int deliver(struct store *s, const struct db_report *rep, const struct re
 	if (lock < 0)
 		return lock;
 	r = load(s, rep, cfg, &all, &l);
-	while (r == 0 && (r = transaction(s, rep, cfg, &all, &l)) > 0)
+	while (r == 0 && (r = transaction(s, rep, cfg, own, &all, &l)) > 0)
 		r = 0;
 	return r < 0 ? r : standing(&l, rep->case_id);
 }
 
-static bool enabled(const struct report_config *cfg) { return cfg->smtp_url; }
+static bool enabled(const void *own)
+{
+	const struct smtp_settings *set = own;
+
+	return set->on && set->url;
+}
+
+static int check(const void *own, const char **ret_key)
+{
+	const struct smtp_settings *set = own;
+	_cleanup_free_ char *shown = url_shown(set->url);
+
+	*ret_key = set->url ? "smtp_url" : "smtp";
+	if (set->on && !set->url)
+		return err_set(-EINVAL, "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587");
+	if (set->url && url_has_secret(set->url))
+		return err_set(-EINVAL, "'smtp_url' is no place for a user name or password: 'smtp_user' and "
+			       "'smtp_password_file' (mode 0600) are");
+	if (set->url && !startswith(set->url, "smtp://") && !startswith(set->url, "smtps://"))
+		return err_set(-EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'", shown);
+	return 0;
+}
 
 const struct report_ops report_smtp = {
 	.name = "smtp",
 	.help = "send: by SMTP, not into the mbox",
 	.title = "SMTP",
-	.off = "set 'smtp_url' in the mail section",
+	.where = "smtp_url",
 	.reach = REPORT_PEOPLE,
+	.files = (const char *const[]){"smtp.lock", NULL},
+	.settings = settings,
+	.size = sizeof(struct smtp_settings),
+	.section = "mail",
+	.check = check,
 	.enabled = enabled,
 	.deliver = deliver,
 };

@@ -17,12 +17,22 @@ static void show_machine(const struct config *c, const struct machine *m)
 	putchar('\n');
 }
 
+/* The reporters of one kind, in a format for name and place. */
+static void show_reporters(const struct config *c, enum report_reach reach, const char *fmt)
+{
+	for (const struct report_ops *const *o = reporters(); *o; o++) {
+		_cleanup_free_ char *where = reporter_where(*o, &c->reports);
+
+		if ((*o)->reach == reach)
+			term_printf(stdout, fmt, (*o)->name, where);
+	}
+}
+
 static void show(const struct config *c)
 {
-	_cleanup_free_ char *smtp = url_shown(c->smtp_url);
-
-	term_printf(stdout, "folder      %s\nstate       %s\ncache       %s\nmbox        %s\n",
-		    c->dir ? c->dir : "(built-in defaults)", c->state_dir, c->cache_dir, c->mbox);
+	term_printf(stdout, "folder      %s\nstate       %s\ncache       %s\n",
+		    c->dir ? c->dir : "(built-in defaults)", c->state_dir, c->cache_dir);
+	show_reporters(c, REPORT_COPY, "%-11s %s\n");
 	term_printf(stdout, "judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64
 		    " a side\n", c->alpha, c->confidence, c->min_effect, c->min_boots, c->max_boots);
 	if (c->proof_aligned)
@@ -30,8 +40,9 @@ static void show(const struct config *c)
 	for (size_t i = 0; i < c->min_effects.n; i++)
 		term_printf(stdout, "            smallest effect of %s: %g%s\n", c->min_effects.v[i].pattern,
 			    c->min_effects.v[i].value, effect_rule_points(&c->min_effects.v[i]) ? " points" : "");
-	term_printf(stdout, "mail        smtp %s, %zu address pattern%s allowed\n", c->mail_smtp_enabled ? smtp : "off",
-		    c->mail_allow.n, c->mail_allow.n == 1 ? "" : "s");
+	fputs("mail        ", stdout);
+	show_reporters(c, REPORT_PEOPLE, "%s %s, ");
+	printf("%zu address pattern%s allowed\n", c->mail_allow.n, c->mail_allow.n == 1 ? "" : "s");
 	for (size_t i = 0; i < c->n_machines; i++)
 		show_machine(c, &c->machine[i]);
 	for (size_t i = 0; i < c->n_trees; i++) {
@@ -66,11 +77,29 @@ static struct json_object *tree_json(const struct tree_config *t)
 	return o;
 }
 
+/* Where each of one kind goes; of those that have a section of their own all that is set. */
+static void reporters_json(const struct config *c, enum report_reach reach, struct json_object *o, struct json_object *own)
+{
+	for (const struct report_ops *const *r = reporters(); *r; r++) {
+		const void *set = report_settings_of(&c->reports, *r);
+		_cleanup_free_ char *where = reporter_where(*r, &c->reports);
+		struct json_object *all;
+
+		if ((*r)->reach != reach || !(*r)->settings)
+			continue;
+		if ((*r)->section) {
+			json_object_object_add(o, (*r)->where, (*r)->enabled(set) ? json_text(where) : NULL);
+			continue;
+		}
+		json_object_object_add(own, (*r)->name, all = json_object_new_object());
+		settings_to_json((*r)->settings, set, SETTINGS_SHOWN, all);
+	}
+}
+
 static void show_json(const struct config *c)
 {
 	struct json_object *o = json_object_new_object(), *effects = json_object_new_object(), *machines = json_object_new_array(),
-			   *trees = json_object_new_array();
-	_cleanup_free_ char *smtp = url_shown(c->smtp_url);
+			   *trees = json_object_new_array(), *own = json_object_new_object();
 
 	for (size_t i = 0; i < c->min_effects.n; i++)
 		json_object_object_add(effects, c->min_effects.v[i].pattern, json_object_new_double(c->min_effects.v[i].value));
@@ -82,7 +111,7 @@ static void show_json(const struct config *c)
 	json_object_object_add(o, "state", json_text(c->state_dir));
 	json_object_object_add(o, "cache", json_text(c->cache_dir));
 	json_object_object_add(o, "build_jobs", json_object_new_int64(c->build_jobs));
-	json_object_object_add(o, "mbox", json_text(c->mbox));
+	reporters_json(c, REPORT_COPY, o, own);
 	json_object_object_add(o, "alpha", json_object_new_double(c->alpha));
 	json_object_object_add(o, "confidence", json_object_new_double(c->confidence));
 	json_object_object_add(o, "min_effect", json_object_new_double(c->min_effect));
@@ -90,7 +119,8 @@ static void show_json(const struct config *c)
 	json_object_object_add(o, "min_boots", json_object_new_int64(c->min_boots));
 	json_object_object_add(o, "max_boots", json_object_new_int64(c->max_boots));
 	json_object_object_add(o, "proof_aligned", json_object_new_boolean(c->proof_aligned));
-	json_object_object_add(o, "smtp_url", c->mail_smtp_enabled ? json_text(smtp) : NULL);
+	reporters_json(c, REPORT_PEOPLE, o, own);
+	json_object_object_add(o, "reports", own);
 	json_object_object_add(o, "mail_allow", json_object_new_int64((int64_t)c->mail_allow.n));
 	json_object_object_add(o, "machines", machines);
 	json_object_object_add(o, "trees", trees);

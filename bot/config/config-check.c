@@ -61,18 +61,10 @@ void config_check_tree(const struct ynode *where, const struct config *c, const 
 
 void config_check_mail(const struct ynode *where, const struct config *c, struct mistakes *m)
 {
-	_cleanup_free_ char *shown = url_shown(c->smtp_url);
-
 	for (size_t i = 0; i < c->mail_allow.n; i++)
 		if (!strchr(c->mail_allow.v[i], '@') && !streq(c->mail_allow.v[i], "*"))
 			mistake(m, ynode_err(where, -EINVAL, "'allow': '%s' has no @ and lets nobody through; write "
 					     "'*@%s', or '*' for everybody", c->mail_allow.v[i], c->mail_allow.v[i]));
-	if (c->smtp_url && url_has_secret(c->smtp_url))
-		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' is no place for a user name or password: 'smtp_user' "
-				     "and 'smtp_password_file' (mode 0600) are"));
-	else if (c->smtp_url && !startswith(c->smtp_url, "smtp://") && !startswith(c->smtp_url, "smtps://"))
-		mistake(m, ynode_err(where, -EINVAL, "'smtp_url' must begin with smtp:// or smtps://, not '%s'",
-				     shown));
 	if (!c->robot_address || !strchr(c->robot_address, '@') || strpbrk(c->robot_address, "\r\n <>,") ||
 	    strpbrk(c->robot_name ? c->robot_name : "", "\r\n"))
 		mistake(m, ynode_err(where, -EINVAL, "'robot_name' and 'robot_address' must be one name and one plain address"));
@@ -126,6 +118,18 @@ static void check_folder(int (*fallback)(char **ret), const char *key, const cha
 		mistake(m, ynode_err(place(y, NULL, NULL, key), -EINVAL, "%s must not be empty", key));
 }
 
+static void check_reporter(const struct report_ops *o, const struct config *c, const struct yaml *y, struct mistakes *m)
+{
+	const char *key = NULL;
+	_cleanup_free_ char *why = NULL;
+
+	if (!o->check || o->check(report_settings_of(&c->reports, o), &key) >= 0)
+		return;
+	why = xstrdup(err_msg());
+	mistake(m, ynode_err(place(y, o->section ? o->section : "reports", o->section ? NULL : o->name, key), -EINVAL, "%s",
+			     why));
+}
+
 void config_check_all(const struct config *c, const struct yaml y[CONFIG_FILES], struct mistakes *m)
 {
 	for (size_t i = 0; i < c->n_trees; i++)
@@ -136,9 +140,8 @@ void config_check_all(const struct config *c, const struct yaml y[CONFIG_FILES],
 		if (c->canary[i].tree && c->n_trees && !config_tree(c, c->canary[i].tree))
 			mistake(m, ynode_err(place(y, "machines", c->canary[i].machine, "canary"), -EINVAL,
 					     "machine '%s': canary: there is no tree '%s'", c->canary[i].machine, c->canary[i].tree));
-	if (c->mail_smtp_enabled && !c->smtp_url)
-		mistake(m, ynode_err(place(y, "mail", NULL, "smtp"), -EINVAL,
-				     "mail: 'smtp: true' needs an 'smtp_url' such as smtp://mail.example.org:587"));
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		check_reporter(*o, c, y, m);
 	check_folder(fs_state_dir, "state_dir", c->state_dir, y, m);
 	check_folder(fs_cache_dir, "cache_dir", c->cache_dir, y, m);
 	if (c->min_boots > c->max_boots)

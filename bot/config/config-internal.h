@@ -8,7 +8,6 @@
 #include "lib/json.h"
 #include "lib/yaml.h"
 
-#define MBOX_NAME "reports.mbox"
 #define TREE_KCONFIG "vm-min"
 #define TREE_PROGRAM_KCONFIG "program"  /* in the place of a kconfig, for trees of programs */
 #define TREE_COMMAND "make"

@@ -51,13 +51,6 @@ static const struct setting judge_settings[] = {
 static const struct setting mail_settings[] = {
 	SETTING(config, robot_name, "robot_name", "the sender's name", .dflt = "kernel performance bot"),
 	SETTING(config, robot_address, "robot_address", "and address", .dflt = "kperfbot@localhost.localdomain"),
-	SETTING(config, mbox, "mbox", "every report goes there", .otherwise = "STATE_DIR/" MBOX_NAME),
-	SETTING(config, mail_smtp_enabled, "smtp", "and out by SMTP when true"),
-	SETTING(config, smtp_url, "smtp_url", "the mail server, smtp:// or smtps://", .url = true),
-	SETTING(config, smtp_user, "smtp_user", "login there"),
-	SETTING(config, smtp_password_file, "smtp_password_file", "file with the password, mode 0600"),
-	SETTING(config, smtp_ca_file, "smtp_ca_file", "certificates to trust", .otherwise = "the system's"),
-	SETTING(config, smtp_starttls, "smtp_starttls", "refuse to send without"),
 	SETTING(config, mail_allow, "allow", "globs of addresses that may get mail ('*': all)", .otherwise = "nobody"),
 	SETTING(config, mail_always_cc, "always_cc", "addresses that get a copy of each report, where 'allow' lets them"),
 	SETTING(config, mail_max_recipients, "max_recipients", "addresses of one report, at most", .min = 1, .max = 1000,
@@ -172,6 +165,23 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 
 /* ---- the whole ---- */
 
+struct settings *config_parts(const struct config *c, const char *section)
+{
+	size_t n = 0, max = 2;
+	struct settings *ret;
+
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		max++;
+	ret = xcalloc(max, sizeof(*ret));
+	for (const struct config_section *s = config_sections; s->table; s++)
+		if (streq(s->name, section))
+			ret[n++] = (struct settings){s->table, (void *)c};
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		if (streq((*o)->section, section))
+			ret[n++] = (struct settings){(*o)->settings, report_settings_of(&c->reports, *o)};
+	return ret;
+}
+
 struct machine *config_machine_slot(struct config *c, const char *name)
 {
 	for (size_t i = 0; i < c->n_machines; i++)
@@ -197,6 +207,7 @@ void config_init(struct config *c)
 	*c = (struct config){0};
 	for (const struct config_section *s = config_sections; s->table; s++)
 		settings_default(s->table, c);
+	report_settings_init(&c->reports);
 	c->build_jobs = cores > 0 ? (int)MIN(cores, 1024) : 1;
 	(void)fs_state_dir(&c->state_dir); /* the files may name them: config_check_all() */
 	(void)fs_cache_dir(&c->cache_dir);
@@ -207,8 +218,9 @@ void config_init(struct config *c)
 
 void config_complete(struct config *c)
 {
-	if (!c->mbox && c->state_dir)
-		c->mbox = xasprintf("%s/" MBOX_NAME, c->state_dir);
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		if ((*o)->complete && c->state_dir)
+			(*o)->complete(report_settings_of(&c->reports, *o), c->state_dir);
 }
 
 static void canary_release(struct canary_config *k)
@@ -232,5 +244,6 @@ void config_release(struct config *c)
 	free(c->tree);
 	free(c->machine);
 	effect_rules_release(&c->min_effects);
+	report_settings_release(&c->reports);
 	*c = (struct config){0};
 }

@@ -2,10 +2,9 @@
 /* Reads the files of the configuration. */
 #include "bot/config/config-internal.h"
 #include "lib/fs.h"
-#include "reporters/reporter.h"
 
 const char *const config_files[CONFIG_FILES] = {"kperfbot.yaml", "machines.yaml", "trees.yaml"};
-const char *const config_section_names[] = {"judge", "mail", "machines", "trees", NULL};
+const char *const config_section_names[] = {"judge", "mail", "machines", "reports", "trees", NULL};
 
 bool config_name_ok(const char *s)
 {
@@ -94,6 +93,24 @@ static void load_machine(const struct ynode *name, const struct ynode *map, stru
 		load_canary(canary, x, c, m);
 }
 
+static void load_reporter(const struct ynode *name, const struct ynode *map, struct config *c, struct mistakes *m)
+{
+	const struct report_ops *o = reporter_find(name->text);
+	const struct settings parts[] = {{o ? o->settings : NULL, o ? report_settings_of(&c->reports, o) : NULL}, {0}};
+	_cleanup_free_ char *of = xasprintf("reporter '%s'", name->text);
+	_cleanup_buf_ struct buf all = {0};
+
+	for (const struct report_ops *const *r = reporters(); *r; r++)
+		if (!(*r)->section && (*r)->settings)
+			buf_addf(&all, "%s%s", all.len ? ", " : "; there are: ", (*r)->name);
+	if (o && o->section)
+		mistake(m, ynode_err(name, -EINVAL, "what is set of '%s' stands in the section '%s'", o->name, o->section));
+	else if (!o || !o->settings)
+		mistake(m, ynode_err(name, -EINVAL, "no reporter '%s' has settings here%s", name->text, buf_str(&all)));
+	else
+		settings_read(map, parts, NULL, of, m);
+}
+
 /* "glob or class: smallest effect" lines. */
 static void load_min_effects(const struct ynode *map, struct config *c, struct mistakes *m)
 {
@@ -132,7 +149,7 @@ static void load_each(const struct ynode *map, load_fn *load, struct config *c, 
 static void load_section(const struct config_section *s, const struct ynode *top, struct config *c, struct mistakes *m)
 {
 	static const char *const effects[] = {"min_effects", NULL};
-	const struct settings parts[] = {{s->table, c}, {0}};
+	_cleanup_free_ struct settings *parts = config_parts(c, s->name);
 	const struct ynode *n = *s->name ? ynode_get(top, s->name) : top, *e = ynode_get(n, effects[0]);
 	const bool judge = streq(s->name, "judge");
 
@@ -160,6 +177,7 @@ static void load_file(const char *dir, const char *name, struct config *c, struc
 			load_section(s, y->doc[i], c, m);
 		load_each(ynode_get(y->doc[i], "machines"), load_machine, c, m);
 		load_each(ynode_get(y->doc[i], "trees"), load_tree, c, m);
+		load_each(ynode_get(y->doc[i], "reports"), load_reporter, c, m);
 	}
 }
 
@@ -222,10 +240,7 @@ const struct canary_config *config_canary(const struct config *c, const char *ma
 void config_report(const struct config *c, struct report_config *ret)
 {
 	*ret = (struct report_config){
-		.robot_name = c->robot_name, .robot_address = c->robot_address, .mbox = c->mbox,
-		.smtp_url = c->mail_smtp_enabled ? c->smtp_url : NULL, .smtp_user = c->smtp_user,
-		.smtp_password_file = c->smtp_password_file, .smtp_ca_file = c->smtp_ca_file,
-		.smtp_starttls_required = c->smtp_starttls,
+		.robot_name = c->robot_name, .robot_address = c->robot_address, .settings = &c->reports,
 		.allow = (const char *const *)c->mail_allow.v, .always_cc = (const char *const *)c->mail_always_cc.v,
 		.max_recipients = c->mail_max_recipients, .max_per_day = c->mail_max_per_day,
 		.min_effects = &c->min_effects,

@@ -10,7 +10,7 @@
 #define KPB_BOT_CONFIG_CONFIG_H
 #include "bisect/effect-rules.h"
 #include "kernels/machine.h"
-#include "reporters/report.h"
+#include "reporters/reporter.h"
 
 #define SANDBOX_MODES(X) X(SANDBOX_BOX, "box") X(SANDBOX_NONE, "none")
 WORDS_ENUM(sandbox, SANDBOX_MODES);
@@ -54,11 +54,10 @@ struct config {
 	int detect_boots;                       /* 0: stored series are not looked at */
 	bool reach;
 	/* mail */
-	char *robot_name, *robot_address, *mbox, *smtp_url, *smtp_user, *smtp_password_file, *smtp_ca_file;
-	bool smtp_starttls;
+	char *robot_name, *robot_address;
 	struct strv mail_allow, mail_always_cc;
 	int64_t mail_max_recipients, mail_max_per_day;
-	bool mail_smtp_enabled;
+	struct report_settings reports;
 };
 /* dir NULL: by the rule above. Collects all mistakes: the message holds one a line. */
 int config_load(const char *dir_or_null, struct config *ret);
@@ -94,6 +93,9 @@ char *config_send_option(const struct config *c);
 /* Tables of members of struct config by the section that they stand in; "": the top level. Ends with {NULL, NULL}. */
 struct config_section { const char *name; const struct setting *table; };
 extern const struct config_section config_sections[];
+/* All tables of a section with their values in c: that of struct config, then those of reporters that stand there. Ends
+ * with {0}; new array. */
+struct settings *config_parts(const struct config *c, const char *section);
 extern const struct setting canary_settings[];
 /* The tables of a tree, for writing where t is; they end with {0}. A machine's: machine_settings(). */
 #define TREE_PARTS 3

@@ -59,7 +59,7 @@ static int send(struct engine *e, const struct db_case *c, char **ret_why)
 	for (const struct report_ops *const *o = reporters(); r >= 0 && *o; o++) {
 		struct db_task t = {0};
 
-		if (!(*o)->enabled(&rc))
+		if (!reporter_enabled(*o, &rc))
 			continue;
 		r = case_task(e, c, TASK_SEND, (*o)->name, &t);
 		if (r >= 0 && *o == counts && !task_lives(t.state)) {

@@ -7,11 +7,18 @@
 #include "tests/fuzz/check.h"
 #include "tests/unit/delivery.h"
 
-extern const struct report_ops report_mbox;
-
 static struct store *store;
 static struct db_report rep;
 static struct buf mail;
+
+static int put(struct db_delivery *d, const char *path)
+{
+	const struct report_ops *mbox = reporter_find("mbox");
+
+	give("mbox", "mbox", path);
+	return mbox->put(store, &rep, d, &(struct report_config){.settings = &settings},
+			 report_settings_of(&settings, mbox));
+}
 
 /* What our mail looks like in an mbox of its own. */
 static void make_mail(void)
@@ -19,7 +26,7 @@ static void make_mail(void)
 	_cleanup_free_ char *path = xasprintf("%s/fresh", fuzz_folder());
 	struct db_delivery d = {.report = rep.id, .way = xstrdup("mbox")};
 
-	FUZZ_CHECK(report_mbox.put(store, &rep, &d, &(struct report_config){.mbox = path}) == 0);
+	FUZZ_CHECK(put(&d, path) == 0);
 	FUZZ_CHECK(fs_read(path, 0, &mail) == 0);
 	db_delivery_release(&d);
 }
@@ -64,7 +71,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	d = (struct db_delivery){.report = rep.id, .way = xstrdup("mbox"), .state = DELIVERY_SENDING,
 				 .detail = xstrdup(detail)};
 	FUZZ_CHECK(store_delivery_put(store, &d) >= 0);
-	r = report_mbox.put(store, &rep, &d, &(struct report_config){.mbox = path});
+	r = put(&d, path);
 	FUZZ_CHECK(r == 0 && fs_read(path, 0, &after) == 0);
 	FUZZ_CHECK(memmem(after.s, after.len, mail.s, mail.len));
 	/* what lies before our place is not ours */

@@ -31,6 +31,13 @@ has "trees.yaml:4:3: tree 't' needs a 'url'"
 has "trees.yaml:6:14: tree 't': there is no machine 'nosuch'"
 has "tree 'p' is a program: it needs an 'artefact'"
 
+printf 'mail:\n  smtp_ulr: x\n  smtp: true\nreports:\n  mbox:\n    x: y\n  pigeon:\n    a: b\n' >"$dir/etc/kperfbot.yaml"
+check; [ $? = 2 ]; ok $? "so do wrong settings of reporters"
+has "kperfbot.yaml:2:3: unknown key 'smtp_ulr', did you mean 'smtp_url'?"
+has "kperfbot.yaml:3:9: mail: 'smtp: true' needs an 'smtp_url'"
+has "kperfbot.yaml:5:3: what is set of 'mbox' stands in the section 'mail'"
+has "kperfbot.yaml:7:3: no reporter 'pigeon' has settings here"
+
 printf 'judge:\n  min_effects:\n    monitors: 0.1\n    "vmstat.*": 5\n    "a.*": x\n    "b.*": [1]\n  min_effect: nan\n' >"$dir/etc/kperfbot.yaml"
 check; [ $? = 2 ]; ok $? "so do wrong smallest effects"
 has "kperfbot.yaml:3:5: 'monitors' is no class of metrics, did you mean 'monitor'?"

@@ -4,8 +4,7 @@
 #define KPB_TESTS_UNIT_DELIVERY_H
 #include "lib/fs.h"
 #include "lib/proc.h"
-#include "reporters/reporter.h"
-#include "tests/tap.h"
+#include "tests/unit/given.h"
 
 static char top[PATH_MAX], tmp[] = "/tmp/kpb-deliver-XXXXXX";
 
@@ -17,6 +16,7 @@ static void enter(void)
 
 static void leave(void)
 {
+	report_settings_release(&settings);
 	if (chdir(top) == 0)
 		fs_rm_rf(tmp);
 }

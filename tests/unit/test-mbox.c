@@ -6,7 +6,7 @@
 #include <sys/wait.h>
 
 #define FILLER (6u << 20)       /* larger than the database, so that a limit on file sizes hits the mbox only */
-static const struct report_config cfg = {.mbox = "box", .robot_address = "bot@robot.example.org"};
+static const struct report_config cfg = {.settings = &settings, .robot_address = "bot@robot.example.org"};
 
 static const char check_py[] =
 	"import mailbox, sys, collections\n"
@@ -200,11 +200,11 @@ static void test_locked(struct store *s, int64_t comparison, int n)
 
 static void test_full(struct store *s, int64_t comparison, int n)
 {
-	struct report_config full = cfg;
 	int64_t id = put_report(s, comparison, n, "[]");
 
-	full.mbox = "/dev/full";
-	is_int(report_deliver(s, id, "mbox", &full), -EAGAIN, "a full disk: %s", err_msg());
+	give("mbox", "mbox", "/dev/full");
+	is_int(report_deliver(s, id, "mbox", &cfg), -EAGAIN, "a full disk: %s", err_msg());
+	give("mbox", "mbox", "box");
 	is_int(report_deliver(s, id, "mbox", &cfg), 0, "delivered when there is room");
 	count(n);
 	ok(box_is_right(), "once");
@@ -216,6 +216,7 @@ int main(void)
 	int64_t comparison;
 
 	enter();
+	give("mbox", "mbox", "box");
 	is_int(store_open("db", false, &s), 0, "a database");
 	comparison = put_comparison(s);
 	filler();

@@ -7,10 +7,9 @@
 #include "db/setup.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
-#include "reporters/reporter.h"
 #include "reporters/facts.h"
 #include "reporters/recipients.h"
-#include "tests/tap.h"
+#include "tests/unit/given.h"
 #include <sys/stat.h>
 
 #define T0 1712130833ULL        /* 3 Apr 2024, 07:53:53 */
@@ -173,7 +172,7 @@ static char *proof_text(double effect, double a, double b)
 
 static const struct report_config config = {
 	.robot_name = "kperfbot", .robot_address = "bot@robot.example.org", .reproduce_dir = "cases", .max_recipients = 20,
-	.mbox = "out.mbox", .smtp_url = "smtp://127.0.0.1:1",
+	.settings = &settings,
 };
 
 static char *compose(struct world *w, int64_t id, const struct report_config *cfg, struct db_report *rep)
@@ -457,6 +456,9 @@ int main(void)
 	if (!getcwd(top, sizeof(top)) || !mkdtemp(tmp) || chdir(tmp) < 0)
 		return 1;
 	setenv("KPERFBOT_DATA", top, 1);
+	give("mbox", "mbox", "out.mbox");
+	give("smtp", "smtp_url", "smtp://127.0.0.1:1");
+	give("smtp", "smtp", "true");
 	make_tree();
 	fs_mkdir_p("img");
 	fs_write_atomic("img/bzImage", "x", 1);
@@ -474,5 +476,6 @@ int main(void)
 	free(bad);
 	if (chdir(top) == 0)
 		fs_rm_rf(tmp);
+	report_settings_release(&settings);
 	return tap_done();
 }

@@ -12,7 +12,7 @@ static void list(void)
 		const struct report_ops *o = all[n];
 
 		ok(reporter_find(o->name) == o, "%s is found by its name", o->name);
-		ok(o->help && o->title && o->off && o->enabled && !o->put != !o->deliver, "%s is complete", o->name);
+		ok(o->help && o->title && o->enabled && (!o->where || setting_find(o->settings, o->where)) && !o->put != !o->deliver, "%s is complete", o->name);
 		strv_add(&names, o->name);
 	}
 	strv_sort_uniq(&names);
@@ -24,20 +24,50 @@ static void list(void)
 /* The options stand in messages that people type after us. */
 static void counts(void)
 {
-	struct report_config cfg = {0};
+	struct report_config cfg = {.settings = &settings};
 	_cleanup_free_ char *none = reporter_option(NULL), *first = reporter_option(reporters()[0]), *people = NULL;
 
-	ok(!reporter_that_counts(&cfg), "all off: none counts");
+	report_settings_init(&settings);
+	ok(!reporter_that_counts(&(struct report_config){0}) && !reporter_that_counts(&cfg), "all off: none counts");
 	is_str(none, "", "no option for none");
 	is_str(first, "", "no option for the first");
-	cfg.mbox = "box";
+	give("mbox", "mbox", "box");
 	is_str(reporter_that_counts(&cfg)->name, "mbox", "a copy counts where there is nothing else");
-	cfg.smtp_url = "smtp://127.0.0.1:1";
+	give("smtp", "smtp_url", "smtp://127.0.0.1:1");
+	give("smtp", "smtp", "true");
 	is_str(reporter_that_counts(&cfg)->name, "smtp", "what reaches people counts more");
 	people = reporter_option(reporter_that_counts(&cfg));
 	is_str(people, " --smtp", "its option");
-	cfg.mbox = NULL;
+	report_settings_release(&settings);
+	give("smtp", "smtp_url", "smtp://127.0.0.1:1");
+	give("smtp", "smtp", "true");
 	is_str(reporter_that_counts(&cfg)->name, "smtp", "with the copy switched off, too");
+}
+
+/* What stands open follows from the state folder; what does not fit is told with its key. */
+static void own_settings(void)
+{
+	const struct report_ops *mbox = reporter_find("mbox"), *smtp = reporter_find("smtp");
+	struct report_config cfg = {.settings = &settings};
+	const char *key = NULL;
+
+	report_settings_release(&settings);
+	report_settings_init(&settings);
+	ok(!reporter_enabled(mbox, &cfg) && smtp->check(report_settings_of(&settings, smtp), &key) == 0, "nothing is set, nothing is wrong");
+	mbox->complete(report_settings_of(&settings, mbox), "/srv/state");
+	ok(reporter_enabled(mbox, &cfg), "the mbox has a place in the state folder");
+	give("smtp", "smtp", "true");
+	is_int(smtp->check(report_settings_of(&settings, smtp), &key), -EINVAL, "%s", err_msg());
+	is_str(key, "smtp", "about this key");
+	give("smtp", "smtp_url", "http://example.org");
+	is_int(smtp->check(report_settings_of(&settings, smtp), &key), -EINVAL, "%s", err_msg());
+	is_str(key, "smtp_url", "about that one");
+	give("smtp", "smtp_url", "smtp://me:pw@example.org");
+	is_int(smtp->check(report_settings_of(&settings, smtp), &key), -EINVAL, "%s", err_msg());
+	ok(!strstr(err_msg(), "pw"), "without the password");
+	for (const struct report_ops *const *o = reporters(); *o; o++)
+		for (const struct setting *s = (*o)->settings; s && s->name; s++)
+			ok(s->help && *s->help && (*o)->size > s->offset, "%s: %s says what it is for", (*o)->name, s->name);
 }
 
 static void rows(void)
@@ -80,6 +110,7 @@ int main(void)
 	enter();
 	list();
 	counts();
+	own_settings();
 	rows();
 	leave();
 	return tap_done();

@@ -38,7 +38,7 @@ static pid_t serve(const char *mode, bool tls)
 	snprintf(url, sizeof(url), "smtp://127.0.0.1:%d", atoi(buf_str(&port)));
 	if (!atoi(buf_str(&port)))
 		printf("Bail out! no SMTP server: %s\n", buf_str(&port));
-	cfg.smtp_url = url;
+	give("smtp", "smtp_url", url);
 	buf_release(&port);
 	return pid;
 }
@@ -427,11 +427,12 @@ static void test_nobody(struct store *s, int64_t cmp)
 	int64_t id = put_report(s, cmp, 40, two);
 
 	none.allow = NULL;
-	none.smtp_url = "smtp://127.0.0.1:1";
+	give("smtp", "smtp_url", "smtp://127.0.0.1:1");
 	is_int(report_deliver(s, id, "smtp", &none), -EUNATCH, "%s", err_msg());
 	is_state(s, id, "none");
-	none.smtp_url = NULL;
+	give("smtp", "smtp", "false");
 	is_int(report_deliver(s, id, "smtp", &none), -ENOTSUP, "%s", err_msg());
+	give("smtp", "smtp", "true");
 }
 
 static void test_tls(struct store *s, int64_t cmp)
@@ -443,29 +444,27 @@ static void test_tls(struct store *s, int64_t cmp)
 		"echo subjectAltName=IP:127.0.0.1 >ext\n"
 		"openssl x509 -req -in req.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 2 -extfile ext -out cert.pem 2>/dev/null\n";
 	_cleanup_buf_ struct buf log = {0};
-	struct report_config c;
 	int64_t id = put_report(s, cmp, 50, one);
 	pid_t pid;
 
 	is_int(proc_ok(ARGV("sh", "-ec", certs), NULL, NULL), 0, "certificates");
 	pid = serve("ok", true);
-	c = cfg;
-	c.smtp_starttls_required = true;
-	c.smtp_user = "bot";
-	c.smtp_password_file = "password";
+	give("smtp", "smtp_starttls", "true");
+	give("smtp", "smtp_user", "bot");
+	give("smtp", "smtp_password_file", "password");
 	fs_write_atomic("password", "wrong\n", 6);
 	chmod("password", 0644);
-	is_int(report_deliver(s, id, "smtp", &c), -EPERM, "%s", err_msg());
+	is_int(report_deliver(s, id, "smtp", &cfg), -EPERM, "%s", err_msg());
 	chmod("password", 0600);
-	is_int(report_deliver(s, id, "smtp", &c), -EAGAIN, "a certificate of nobody known: %s", err_msg());
-	c.smtp_ca_file = "ca.pem";
+	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "a certificate of nobody known: %s", err_msg());
+	give("smtp", "smtp_ca_file", "ca.pem");
 	report_again(s, id, "smtp");
-	is_int(report_deliver(s, id, "smtp", &c), -EAGAIN, "a wrong password: %s", err_msg());
+	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "a wrong password: %s", err_msg());
 	is_int(mails(&log), 0, "nothing was taken");
 	fs_write_atomic("password", "sesame open\n", 12);
 	chmod("password", 0600);
 	report_again(s, id, "smtp");
-	is_int(report_deliver(s, id, "smtp", &c), 0, "TLS and a login");
+	is_int(report_deliver(s, id, "smtp", &cfg), 0, "TLS and a login");
 	is_int(mails(&log), 1, "one mail");
 	ok(strstr(buf_str(&log), "\"tls\": true, \"login\": true") != NULL, "encrypted, logged in");
 	getrlimit(RLIMIT_CORE, &core);
@@ -475,7 +474,7 @@ static void test_tls(struct store *s, int64_t cmp)
 	stop(pid);
 	pid = serve("ok", false);
 	id = put_report(s, cmp, 51, one);
-	is_int(report_deliver(s, id, "smtp", &c), -EAGAIN, "a server without TLS where TLS is asked for: %s", err_msg());
+	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "a server without TLS where TLS is asked for: %s", err_msg());
 	is_int(mails(&log), 0, "gets nothing");
 	stop(pid);
 }
@@ -486,6 +485,8 @@ int main(void)
 	int64_t cmp;
 
 	enter();
+	give("smtp", "smtp", "true");
+	cfg.settings = &settings;
 	is_int(store_open("db", false, &s), 0, "a database");
 	cmp = put_comparison(s);
 	test_ok(s, cmp);
