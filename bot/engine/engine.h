@@ -65,7 +65,7 @@ int engine_same_epoch(const struct scope *s);
 #define NO_CHANGE_SHOWN "no change shown"
 const char *engine_ended_word(enum comparison_state state, const char *reason);
 
-/* A case whose report has reached somebody now (by SMTP; where that is off, the mbox) becomes 'reported', if it is
+/* A case whose report has reached somebody now (by reporter_that_counts()) becomes 'reported', if it is
  * 'found', 'unmailed' or 'undelivered'. 1: it has reached somebody. */
 int engine_settle(struct engine *e, struct db_case *c);
 /* The daemon goes on with the recipients who are to be tried again later. */
