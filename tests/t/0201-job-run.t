@@ -61,6 +61,7 @@ if [ "$(id -u)" != 0 ] || ! command -v stress-ng >/dev/null || ! perf stat -a tr
 	done_testing
 	exit 0
 fi
+host_turn
 autogroup=$(cat /proc/sys/kernel/sched_autogroup_enabled 2>/dev/null)
 RESULT_DIR=$T/r KPB_PERTURB=3 dash "$T/s.sh" >"$T/out"
 ok $? "stress-ng sockfd for 2 s"

@@ -1,12 +1,8 @@
 #!/bin/bash
 # The xdp-bench jobs: each renders into a good script; what cannot work is said before anything is measured; nothing stays.
 cd "$(dirname "$0")/../.." || exit 1
-K=${KPERFBOT:-build/kperfbot}
-T=$(mktemp -d) || exit 1
-trap 'rm -rf "$T"' EXIT
-n=0
-ok() { n=$((n + 1)); if [ "$1" = 0 ]; then echo "ok $n - $2"; else echo "not ok $n - $2"; sed 's/^/# /' "$T/out" 2>/dev/null | tail -n 20; fi; }
-skip() { n=$((n + 1)); echo "ok $n - # SKIP $1"; }
+. tests/t/lib.sh
+K=$kperfbot T=$dir
 
 for mode in drop pass tx redirect redirect-cpu redirect-map redirect-multi; do
 	"$K" job render "xdp-bench-$mode" threads=1 cpufreq_governor=performance monitors= >"$T/$mode.sh" 2>"$T/out" &&
@@ -37,6 +33,7 @@ refused() {
 	ok $? "$title"
 }
 if [ "$(id -u)" = 0 ] && command -v xdp-bench >/dev/null && command -v ethtool >/dev/null && command -v ip >/dev/null; then
+	host_turn
 	refused "too short a test" "too short: xdp-bench prints once a second" runtime=2s
 	refused "more CPUs than there are" "needs CPU [0-9]+, but there are" threads=4000
 	refused "a NIC that is not there" "no network device 'kpbno0'" nic=kpbno0
@@ -56,4 +53,4 @@ if [ "$(id -u)" = 0 ] && command -v xdp-bench >/dev/null && command -v ethtool >
 else
 	for _ in 1 2 3 4 5 6 7 8 9; do skip "needs root, xdp-bench, ip and ethtool"; done
 fi
-echo "1..$n"
+done_testing

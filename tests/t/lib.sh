@@ -66,6 +66,8 @@ free_port() {
 	    break
 	EOF
 }
+# For tests that set up this host or make network namespaces of fixed names: one at a time, whoever starts it.
+host_turn() { exec 9</run && flock 9; } # ip itself locks /run/netns
 background() { "$@" & pids+=($!); disown $!; }
 wait_for() { # SECONDS COMMAND...: until it succeeds
 	local end=$((SECONDS + $1)); shift
