@@ -19,7 +19,7 @@ static int run_daemon(int argc, char **argv, struct ctx *c)
 	const struct opt opts[] = {
 		OPT_FLAG(0, "until-idle", &idle, "end when nothing is left to do"),
 		OPT_FLAG('p', "progress", &progress,
-			 "show on stdout what happens, and how long the oldest open question still takes, should its ends differ"),
+			 "show on stdout what happens, and how long the oldest open question still takes"),
 		OPT_TEXT(0, "since", "TIME", &since,
 			 "progress: from then on, and count time from then: 2024-05-01T12:00 (UTC), or an age like 10m"),
 		OPT_END,
@@ -61,7 +61,8 @@ const struct verb verb_daemon = {
 		"it cleanly. SIGHUP reads the configuration again; until then the one read at the start holds, whatever happens to\n"
 		"the files. All state is in the database: after kill -9 or a power cut the next start goes on where it was. 'kperfbot\n"
 		"queue list' shows what it does.\n"
-		"--progress is for a person at a terminal: a closed terminal stops it, too, and SIGHUP reads nothing again.\n"
+		"--progress is for a person at a terminal. It counts on a change that has to be found: where there is none a\n"
+		"question takes less time than it says. A closed terminal stops it, too, and SIGHUP reads nothing again.\n"
 		"At most 16 trees are fetched at once, and one from each server. A tree's mirror gets at most a\n"
 		"quarter of the disk that the state folder is on. A tree has at most 100 open comparisons of new\n"
 		"heads; more branches wait for their turn.",
