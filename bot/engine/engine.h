@@ -9,8 +9,8 @@
  *	broken         -> where the head alone fails: a case, too, about the failure (failure.c)
  *	different      -> case: bisecting -> proving -> found -> reported, or unmailed (by hand), or undelivered
  *
- * From outside of this folder: this header, measured.h, tasks.h, trouble.h, and the questions of the verbs (detect.h,
- * history.h, points.h, profile.h, reach.h). The other headers are between the files of the folder.
+ * Others include this header, measured.h, tasks.h, trouble.h, and detect.h, history.h, points.h, profile.h and reach.h,
+ * which are about one thing each; the rest is between the files of the folder (tools/check-layers).
  */
 #ifndef KPB_BOT_ENGINE_ENGINE_H
 #define KPB_BOT_ENGINE_ENGINE_H

@@ -31,6 +31,7 @@ planted jobs/monitors/vmstat/parse.c '#include "kernels/tree.h"' 'jobs/ must not
 planted bot/engine/plan.c '#include "bot/cli/verb.h"' 'bot/engine/ must not include bot/cli/verb.h' "the engine and the command line"
 planted bot/daemon.c '#include "bot/cli/verb.h"' 'bot/ must not include bot/cli/verb.h' "the daemon and the command line"
 planted bot/engine/plan.c '#include "db/store-internal.h"' 'db/store-internal.h is private to db/' "another folder's private half"
+planted bot/daemon.c '#include "bot/engine/case.h"' 'bot/engine/case.h is private to bot/engine/' "what the engine keeps to itself"
 planted lib/base.h '#include "lib/fs.h"' 'headers in a circle:' "headers that include each other"
 grep -q '^lib/.*headers in a circle: .*lib/base.h' "$T/out"
 ok $? "and the way around is told"
