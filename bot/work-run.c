@@ -160,7 +160,7 @@ static int boot_and_parse(struct work *w, struct boot *x)
 	x->cause = xstrdup(x->res.cause);
 	if (x->res.verdict != RUN_OK)
 		return 0;
-	facts = (struct run_facts){.exit_status = x->res.exit_status, .icount_ns_per_insn = x->res.ns_per_insn,
+	facts = (struct run_facts){.exit_status = x->res.exit_status, .ns_per_insn = x->res.ns_per_insn,
 				   .nr_cpu = m->cpus};
 	free(x->cause);
 	x->cause = NULL;

@@ -64,7 +64,7 @@ int job_needs(const struct job *j, struct strv *ret_packages, struct strv *ret_p
 /* Facts of the run that are not in its files. NAN = not known. */
 struct run_facts {
 	int exit_status;                /* of the script */
-	double icount_ns_per_insn;      /* qemu-icount: 2^shift; 0 elsewhere */
+	double ns_per_insn;             /* of guest time, on a machine that counts instructions; else 0 */
 	int nr_cpu;
 };
 /* Parses every file in result_dir by the program's and the monitors' parsers. Never invents a zero: what is missing or

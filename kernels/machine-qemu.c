@@ -522,6 +522,7 @@ static void script(const struct machine *m, bool icount, struct machine_script *
 	buf_adds(&ret->comments, "# KPB_QEMU=PROGRAM takes another QEMU than the robot's.\n");
 	set(&ret->variables, "qemu", program(m));
 	buf_adds(&ret->variables, "qemu=${KPB_QEMU:-$qemu}\n");
+	buf_adds(&ret->variables, "machine_programs=\"$qemu busybox cpio ldd find tar base64 timeout\"\n");
 	set(&ret->variables, "qemu_arguments", buf_str(&words));
 	set(&ret->variables, "kernel_arguments", arguments);
 }

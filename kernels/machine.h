@@ -68,10 +68,11 @@ void boot_result_release(struct boot_result *r);
 #define MACHINE_BUILTIN (1u << 3)       /* works without settings: a machine of the driver's own name is always there */
 /* A driver's part of the script that reproduces a case of a kernel (reporters/reproduce.sh). */
 struct machine_script {
-	const char *how;                /* run_HOW in the script boots a kernel; NULL: the reader does, by hand */
+	const char *how;                /* the script's run_HOW SIDE NUMBER RESULT_FOLDER boots; NULL: the reader does, by hand */
 	const char *packages;           /* of Debian, what that needs, or NULL */
 	struct buf comments;            /* lines "# ..." for its head: what the reader may choose */
-	struct buf variables;           /* shell text that sets what run_HOW reads; by buf_add_shell() */
+	struct buf variables;           /* shell text: sets machine_programs (commands that run_HOW wants) and what run_HOW
+					   reads, or is run_HOW itself; values by buf_add_shell() */
 };
 void machine_script_release(struct machine_script *s);
 /* Zero where the driver has no part in it. */

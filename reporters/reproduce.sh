@@ -70,8 +70,8 @@ check() {
 		case $step-$kind-$how in
 		build-kernel-*) wanted="$wanted git make gcc ld flex bison bc perl $(configured_tools)" ;;
 		build-*) wanted="$wanted git" ;;
-		run-*-vm) wanted="$wanted $qemu busybox cpio ldd find tar base64 timeout" job_wanted=$programs ;;
-		run-*-here) job_wanted=$programs ;;
+		run-*-by_hand) ;;
+		run-*) wanted="$wanted ${machine_programs:-}" job_wanted=$programs ;;
 		esac
 	done
 	for tool in $wanted; do

@@ -13,7 +13,7 @@ static inline int fuzz_parser(const struct program_ops *ops, const char *job, bo
 			      size_t size)
 {
 	static struct job_list jobs;
-	const struct run_facts facts = {.icount_ns_per_insn = 8, .nr_cpu = 1};
+	const struct run_facts facts = {.ns_per_insn = 8, .nr_cpu = 1};
 	struct metric_set m = {0};
 	struct parse_ctx c = {.facts = &facts, .result_dir = "/nonexistent", .out = &m, .verdict = RUN_OK};
 	char *text = xmalloc(size + 1); /* a fresh block, so that reading past it is seen */

@@ -41,7 +41,7 @@ static inline void parse_again(struct parsed *p, const struct program_ops *ops, 
 {
 	static struct run_facts facts;
 
-	facts = (struct run_facts){.nr_cpu = 1, .icount_ns_per_insn = ns};
+	facts = (struct run_facts){.nr_cpu = 1, .ns_per_insn = ns};
 	metric_set_release(&p->m);
 	free(p->c.cause);
 	p->c.cause = NULL;

@@ -21,7 +21,7 @@ static void parse(struct parsed *p, const struct program_ops *ops, const char *j
 	static struct run_facts facts;
 	_cleanup_free_ char *path = xasprintf("tests/fixtures/jobs/%s", file);
 
-	facts = (struct run_facts){.icount_ns_per_insn = ns, .nr_cpu = 2};
+	facts = (struct run_facts){.ns_per_insn = ns, .nr_cpu = 2};
 	*p = (struct parsed){0};
 	if (job_load_text("x.yaml", job, strlen(job), NULL, &p->l) < 0 || fs_read(path, 0, &p->text) < 0) {
 		ok(false, "%s: %s", file, err_msg());

@@ -99,7 +99,7 @@ static void compare(const struct job *j, const struct metric_set *m, const char 
 
 static void check(size_t i)
 {
-	const struct run_facts facts = {.icount_ns_per_insn = cases[i].ns, .nr_cpu = 2};
+	const struct run_facts facts = {.ns_per_insn = cases[i].ns, .nr_cpu = 2};
 	_cleanup_free_ char *from = xasprintf("tests/fixtures/%s", cases[i].file), *to = NULL, *line = NULL, *cause = NULL;
 	_cleanup_(job_list_release) struct job_list l = {0};
 	_cleanup_(metric_set_release) struct metric_set m = {0};

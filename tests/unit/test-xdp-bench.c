@@ -211,7 +211,7 @@ static void test_one_cpu(void)
 	const struct metric_value *v;
 	RUN p;
 
-	facts = (struct run_facts){.nr_cpu = 1, .icount_ns_per_insn = 8};
+	facts = (struct run_facts){.nr_cpu = 1, .ns_per_insn = 8};
 	parse(&p, "redirect-cpu", 2, 3, "one-cpu-redirect-cpu.txt", "", "");
 	facts = (struct run_facts){.nr_cpu = 2};
 	is_int(p.r, 0, "one CPU%s%s", p.c.cause ? ": " : "", p.c.cause ? p.c.cause : "");

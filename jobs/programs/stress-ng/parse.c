@@ -208,7 +208,7 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	struct lines it = {.text = text, .len = len};
 	struct table_row row = {0};
 	char *w[32];
-	double ns = c->facts->icount_ns_per_insn;
+	double ns = c->facts->ns_per_insn;
 	bool gave_up = false;
 	int r;
 

@@ -142,7 +142,7 @@ static double sum_of(const struct result *r, size_t f)
 
 static void add_icount(struct parse_ctx *c, const struct result *r)
 {
-	double ns = c->facts->icount_ns_per_insn, idle = sum_of(r, F_IDLE) + sum_of(r, F_IOWAIT);
+	double ns = c->facts->ns_per_insn, idle = sum_of(r, F_IDLE) + sum_of(r, F_IOWAIT);
 
 	if (ns > 0 && r->n_cpus == 1 && r->cpu[0].seen && idle == 0)
 		add(c, "icount.instructions_per_op", r->v[P_SECONDS] * 1e9 / ns / r->v[P_PACKETS], "insns", -1, true);

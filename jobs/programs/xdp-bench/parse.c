@@ -322,8 +322,8 @@ static void add_icount(struct parse_ctx *c, const struct output *o)
 {
 	double soft, busy = o->k.cpus ? cpu_busy(o->k.cpus, 0, &soft) : NAN, rx = xdp_mean(&o->x, X_RX);
 
-	if (c->facts->icount_ns_per_insn > 0 && o->cpus == 1 && busy >= 1 && rx > 0)
-		metric_set_add(c->out, "icount.instructions_per_op", 1e9 / c->facts->icount_ns_per_insn / rx, "insns", -1, true);
+	if (c->facts->ns_per_insn > 0 && o->cpus == 1 && busy >= 1 && rx > 0)
+		metric_set_add(c->out, "icount.instructions_per_op", 1e9 / c->facts->ns_per_insn / rx, "insns", -1, true);
 }
 
 static double seconds_of(const struct parse_ctx *c, const struct program_def *d, const char *key)
