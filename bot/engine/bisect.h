@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bisect.h - the search for the commit that did it: one build or some boots at a time, until a proof can begin or there is
- * nothing to be found.
+ * bisect.h - the search for the commit that did it: one build or some boots at a time, until a proof can begin or there
+ * is nothing to be found.
  */
 #ifndef KPB_BOT_ENGINE_BISECT_H
 #define KPB_BOT_ENGINE_BISECT_H

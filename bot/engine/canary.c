@@ -83,7 +83,8 @@ static int need(struct engine *e, struct canary *k, int priority, int64_t case_i
 	int r = need_build(e, &k->scope, k->commit, priority, case_id, &n);
 
 	if (r >= 0 && n.why)
-		r = err_set(-ENOEXEC, "%.12s %s", k->commit, n.state == NEED_BROKEN ? "does not build" : "cannot be built");
+		r = err_set(-ENOEXEC, "%.12s %s", k->commit,
+			    n.state == NEED_BROKEN ? "does not build" : "cannot be built");
 	return r < 0 ? r : n.state == NEED_BUILT;
 }
 
@@ -118,7 +119,8 @@ static int by_time(const void *x, const void *y)
 {
 	const struct mark *a = x, *b = y;
 
-	return a->when != b->when ? (a->when > b->when) - (a->when < b->when) : (a->side > b->side) - (a->side < b->side);
+	return a->when != b->when ? (a->when > b->when) - (a->when < b->when)
+				  : (a->side > b->side) - (a->side < b->side);
 }
 
 static void add_marks(struct mark *m, size_t *n, const struct boots *b, char side)
@@ -130,7 +132,8 @@ static void add_marks(struct mark *m, size_t *n, const struct boots *b, char sid
 /* A canary belongs to the side whose runs it stands among: before and after it, or the one of them that there is. */
 static char side_of(const struct mark *m, size_t n, size_t i)
 {
-	char before = i && m[i - 1].side != 'c' ? m[i - 1].side : 0, after = i + 1 < n && m[i + 1].side != 'c' ? m[i + 1].side : 0;
+	char before = i && m[i - 1].side != 'c' ? m[i - 1].side : 0,
+	     after = i + 1 < n && m[i + 1].side != 'c' ? m[i + 1].side : 0;
 
 	return before && after && before != after ? 0 : before ? before : after;
 }
@@ -167,8 +170,8 @@ static int canary_kpi(const struct canary *k, char **ret)
 	return MIN(r, 0);
 }
 
-static int compare_sides(struct engine *e, const struct canary *k, const char *metric, const struct boots side[3], double effect,
-			 struct canary_verdict *v)
+static int compare_sides(struct engine *e, const struct canary *k, const char *metric, const struct boots side[3],
+			 double effect, struct canary_verdict *v)
 {
 	_cleanup_free_ double *a = xcalloc(side[2].n + 1, sizeof(*a)), *b = xcalloc(side[2].n + 1, sizeof(*b));
 	struct verdict_config vc;
@@ -194,8 +197,8 @@ static int compare_sides(struct engine *e, const struct canary *k, const char *m
 	return r;
 }
 
-int engine_canary_verdict(struct engine *e, const struct scope *s, const char *metric, const char *base, const char *head,
-			  int64_t after_run, double effect, struct canary_verdict *ret)
+int engine_canary_verdict(struct engine *e, const struct scope *s, const char *metric, const char *base,
+			  const char *head, int64_t after_run, double effect, struct canary_verdict *ret)
 {
 	struct canary_verdict v = {.state = CANARY_NONE};
 	struct boots side[3] = {0};
@@ -220,10 +223,12 @@ int engine_canary_verdict(struct engine *e, const struct scope *s, const char *m
 	if (r >= 0)
 		r = compare_sides(e, &k, kpi, side, effect, &v);
 	if (r >= 0 && (v.state == CANARY_MOVED || v.state == CANARY_STEADY))
-		snprintf(v.text, sizeof(v.text), "; canary %.10s %s: %s %+.3f%% beside the second commit, %zu+%zu boots", k.commit,
+		snprintf(v.text, sizeof(v.text),
+			 "; canary %.10s %s: %s %+.3f%% beside the second commit, %zu+%zu boots", k.commit,
 			 v.state == CANARY_MOVED ? "moved" : "steady", kpi, 100 * v.effect, v.n_a, v.n_b);
 	else if (r >= 0 && v.state == CANARY_NONE)
-		snprintf(v.text, sizeof(v.text), "; the canary does not tell: %+.3f%%, %zu+%zu boots", 100 * v.effect, v.n_a, v.n_b);
+		snprintf(v.text, sizeof(v.text), "; the canary does not tell: %+.3f%%, %zu+%zu boots", 100 * v.effect,
+			 v.n_a, v.n_b);
 	for (int i = 0; i < 3; i++)
 		boots_release(&side[i]);
 	canary_release(&k);

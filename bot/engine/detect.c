@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Change points of what is stored: more boots for the provisional ones, a comparison for those that nobody has asked about. */
+/* Change points of what is stored: more boots for the provisional ones, a comparison for those that nobody has asked
+ * about. */
 #include "bot/engine/detect.h"
 #include "bot/engine/measured.h"
 #include "bot/engine/pairs.h"
@@ -16,11 +17,12 @@
 
 static bool same_question(const struct detect_scope *d, const struct db_comparison *c, int64_t machine)
 {
-	return c->tree == d->tree->id && c->machine == machine && streq(c->kconfig, d->tcfg->kconfig) && streq(c->job, d->job->id);
+	return c->tree == d->tree->id && c->machine == machine && streq(c->kconfig, d->tcfg->kconfig) &&
+	       streq(c->job, d->job->id);
 }
 
-/* A comparison over a wider range answers for the point while it is open, and later by its cases: one that named a commit
- * only for that commit, any other for all that lies between. */
+/* A comparison over a wider range answers for the point while it is open, and later by its cases: one that named a
+ * commit only for that commit, any other for all that lies between. */
 static int wider_covers(struct engine *e, const struct detect_scope *d, const char *dir, const struct db_comparison *c,
 			const char *before, const char *at)
 {
@@ -79,8 +81,8 @@ static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t
 	return MIN(r, 0);
 }
 
-/* The place of the boots that a provisional point at this commit gets: a comparison of the commit with itself, ended. Its
- * place among the runs tells which boots those are. */
+/* The place of the boots that a provisional point at this commit gets: a comparison of the commit with itself, ended.
+ * Its place among the runs tells which boots those are. */
 static int place_of_boots(struct engine *e, const struct detect_scope *d, const char *at, struct scope *ret)
 {
 	struct db_comparison c = {0};
@@ -90,7 +92,8 @@ static int place_of_boots(struct engine *e, const struct detect_scope *d, const 
 	if (r >= 0)
 		r = store_comparison_by_id(e->store, id, &c);
 	if (r >= 0 && c.state == COMPARISON_OPEN)
-		r = store_comparison_end(e->store, id, COMPARISON_CANCELLED, FAULT_NONE, "boots for a provisional change point");
+		r = store_comparison_end(e->store, id, COMPARISON_CANCELLED, FAULT_NONE,
+					 "boots for a provisional change point");
 	db_comparison_release(&c);
 	return r < 0 ? r : engine_scope(e, id, ret);
 }
@@ -163,8 +166,8 @@ static int answer(struct engine *e, const struct detect_scope *d, const struct h
 	return 1;
 }
 
-int engine_answer(struct engine *e, const struct detect_scope *d, const struct history *h, const struct detect_result *res,
-		  char **ret_what)
+int engine_answer(struct engine *e, const struct detect_scope *d, const struct history *h,
+		  const struct detect_result *res, char **ret_what)
 {
 	struct db_machine m = {0};
 	int r = store_machine_get(e->store, d->machine, &m);
@@ -263,7 +266,8 @@ static bool busy(struct engine *e, const struct db_tree *tree)
 	return yes;
 }
 
-int engine_plan_detect(struct engine *e, const struct db_tree *tree, const struct tree_config *t, const struct db_branch *b)
+int engine_plan_detect(struct engine *e, const struct db_tree *tree, const struct tree_config *t,
+		       const struct db_branch *b)
 {
 	struct detect_scope d = {.tree = tree, .tcfg = t, .branch = b->name, .machine = t->machine};
 	int64_t newest = 0;

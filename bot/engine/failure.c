@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Failures: the head does not work at all. From what the runs say to the case, and what the search and the proof make of it.
- * Runs that failed on our side or were not trusted are never a commit's failure.
+ * Failures: the head does not work at all. From what the runs say to the case, and what the search and the proof make
+ * of it. Runs that failed on our side or were not trusted are never a commit's failure.
  */
 #include "bot/engine/failure.h"
 #include "bot/engine/case-state.h"
@@ -52,8 +52,8 @@ static bool same_question(const struct scope *s, const struct db_comparison *c, 
 	       (streq(c->job, s->cmp.job) || kind == RUN_BOOT_FAILED);
 }
 
-/* The case that tells people, or will, of this failure: a head that stays broken is compared with the last good one again
- * and again. 0: none. */
+/* The case that tells people, or will, of this failure: a head that stays broken is compared with the last good one
+ * again and again. 0: none. */
 static int known_case(struct engine *e, const struct scope *s, enum run_verdict kind, int64_t *ret)
 {
 	struct db_case *all = NULL;

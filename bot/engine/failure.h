@@ -9,8 +9,8 @@
 
 #define FAILURE_METRIC "fails"          /* the metric of cases with a failure; nobody measures it */
 
-/* The head fails and the base does not. Asks for more pairs where that is not sure (1); else 0, and where there is a case,
- * a new one or one that told it before, *ret_text says so. */
+/* The head fails and the base does not. Asks for more pairs where that is not sure (1); else 0, and where there is a
+ * case, a new one or one that told it before, *ret_text says so. */
 int failure_of_head(struct engine *e, const struct scope *s, char **ret_text);
 /* Tells the search what boots of a commit say. */
 int failure_observe(struct engine *e, const struct scope *s, const struct db_case *c, const char *commit, uint32_t node,

@@ -45,18 +45,20 @@ static int one_place(const struct history_query *q, const struct db_point *p, si
 	size_t places = 0;
 
 	if (!n)
-		return err_set(-ENOENT, "there are no values of metric '%s' with these options; 'kperfbot query metrics' lists some",
-			       q->metric);
+		return err_set(-ENOENT, "there are no values of metric '%s' with these options; "
+			       "'kperfbot query metrics' lists some", q->metric);
 	for (size_t i = 0; i < n; i++) {
 		const struct db_measured *m = &p[i].place;
 
 		if (i && same_place(m, &p[i - 1].place))
 			continue;
 		places++;
-		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", m->tree, m->kconfig, m->job, m->tbox_group,
-			 m->job_name);
+		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", m->tree, m->kconfig, m->job,
+			 m->tbox_group, m->job_name);
 	}
-	return places == 1 ? 0 : err_set(-EINVAL, "'%s' was measured in %zu ways, choose one:%s", q->metric, places, list.s);
+	if (places == 1)
+		return 0;
+	return err_set(-EINVAL, "'%s' was measured in %zu ways, choose one:%s", q->metric, places, list.s);
 }
 
 /* ---- order ---- */
@@ -92,9 +94,10 @@ static size_t distinct(struct order *o, size_t n, char **oid, size_t *of)
 	return k;
 }
 
-/* The branch asked for, or the one whose line has most of the commits; pos is that line's. Returns how many are on it. */
-static int choose_branch(const struct db_branch *b, size_t n, const char *dir, const char *asked, char **oid, size_t k, int64_t *pos,
-			 char **ret)
+/* The branch asked for, or the one whose line has most of the commits; pos is that line's. Returns how many are
+ * on it. */
+static int choose_branch(const struct db_branch *b, size_t n, const char *dir, const char *asked, char **oid, size_t k,
+			 int64_t *pos, char **ret)
 {
 	_cleanup_free_ int64_t *one = xcalloc(k + 1, sizeof(*one));
 	_cleanup_buf_ struct buf names = {0};
@@ -114,13 +117,15 @@ static int choose_branch(const struct db_branch *b, size_t n, const char *dir, c
 		}
 	}
 	if (asked && !best)
-		return err_set(-ENOENT, "nothing was measured on a branch '%s'; branches: %s", asked, names.len ? names.s : "none");
+		return err_set(-ENOENT, "nothing was measured on a branch '%s'; branches: %s", asked,
+			       names.len ? names.s : "none");
 	return best;
 }
 
-/* Along the branch's line: those beside it go to the end. Returns how many points are on it, 0 where there is no line. */
-static int order_by_line(struct store *s, const struct config *cfg, const struct history_query *q, struct order *o, size_t n,
-			 struct history *h)
+/* Along the branch's line: those beside it go to the end. Returns how many points are on it, 0 where there is no
+ * line. */
+static int order_by_line(struct store *s, const struct config *cfg, const struct history_query *q, struct order *o,
+			 size_t n, struct history *h)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/trees/%s.git", cfg->state_dir, o[0].p->place.tree);
 	_cleanup_free_ char **oid = xcalloc(n + 1, sizeof(*oid));
@@ -137,7 +142,8 @@ static int order_by_line(struct store *s, const struct config *cfg, const struct
 	if (r >= 0 && fs_is_dir(dir))
 		r = choose_branch(b, nb, dir, q->branch, oid, k, pos, &h->branch);
 	else if (r >= 0 && q->branch)
-		r = err_set(-ENOENT, "tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", t.name, t.name);
+		r = err_set(-ENOENT, "tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", t.name,
+			    t.name);
 	for (size_t i = 0; i < n && r > 0; i++) {
 		o[i].time = pos[of[i]] < 0 ? INT64_MAX : -pos[of[i]];
 		on += pos[of[i]] >= 0;
@@ -239,8 +245,8 @@ static size_t group_of(struct history *h, char *text)
 
 struct known_setup { int64_t setup; size_t group; };
 
-/* Which points were measured alike; with one_setup only those that were so as the newest one stay. Sorts o by age. Returns
- * how many stay. */
+/* Which points were measured alike; with one_setup only those that were so as the newest one stay. Sorts o by age.
+ * Returns how many stay. */
 static int group_points(struct store *s, bool one_setup, struct order *o, size_t n, struct history *h)
 {
 	struct known_setup *known = NULL;
@@ -309,8 +315,8 @@ static size_t drop_aligned(struct db_point *p, size_t n)
 	return k;
 }
 
-static int put_in_order(struct store *s, const struct config *cfg, const struct history_query *q, struct db_point *list, size_t n,
-			struct history *h)
+static int put_in_order(struct store *s, const struct config *cfg, const struct history_query *q, struct db_point *list,
+			size_t n, struct history *h)
 {
 	_cleanup_free_ struct order *o = xcalloc(n, sizeof(*o));
 	int on = (int)n, line;

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * history.h - a metric's stored values along a branch, ready for detect_run(): one value per boot, commits in the order of
- * the branch's first-parent line. What was measured beside that line (inside merged branches, on other branches) is left
- * out: it has no place in one row. Without a mirror or branch the order is that of the first boots.
+ * history.h - a metric's stored values along a branch, ready for detect_run(): one value per boot, commits in the order
+ * of the branch's first-parent line. What was measured beside that line (inside merged branches, on other branches) is
+ * left out: it has no place in one row. Without a mirror or branch the order is that of the first boots.
  */
 #ifndef KPB_BOT_ENGINE_HISTORY_H
 #define KPB_BOT_ENGINE_HISTORY_H
@@ -10,9 +10,9 @@
 #include "db/store.h"
 
 struct history_query {
-	const char *tree, *kconfig, *job, *machine, *metric;    /* machine: tbox group; NULL: any, if only one is there */
+	const char *tree, *kconfig, *job, *machine, *metric; /* machine: tbox group; NULL: any, if only one is there */
 	const char *branch;             /* NULL: the one on whose line most commits were measured */
-	bool one_setup;                 /* only what was measured as the newest run was, from the compiler on (db/setup.h) */
+	bool one_setup;                 /* only what was measured as the newest run, from the compiler on (db/setup.h) */
 	size_t max_commits;             /* newest on the line; 0: all */
 };
 struct history {
@@ -20,7 +20,8 @@ struct history {
 	char *branch;                   /* NULL: order by time */
 	int64_t *index; double *value; size_t n, cap[2];        /* index: into commit */
 	size_t *group;                  /* of each value: into setup; NULL: all are alike */
-	char **setup; size_t n_setups;  /* ways in which values were measured, that of the newest run first (NULL: not known) */
+	/* ways in which values were measured, that of the newest run first (NULL: not known) */
+	char **setup; size_t n_setups;
 	size_t otherwise;               /* boots left out by one_setup */
 	char **commit; size_t n_commits;
 	size_t beside;                  /* commits left out */

@@ -12,8 +12,8 @@ void boots_release(struct boots *b)
 	*b = (struct boots){0};
 }
 
-/* Boots that another setup measured than the newest run of the question's place; of history, which has no such: than the
- * build's own newest one. A newer root image, say: they are no replicates of what is measured now. */
+/* Boots that another setup measured than the newest run of the question's place; of history, which has no such: than
+ * the build's own newest one. A newer root image, say: they are no replicates of what is measured now. */
 static int other_boots(struct engine *e, const struct scope *s, int64_t build, bool history, struct strv *ret)
 {
 	_cleanup_free_ char *now = NULL;
@@ -100,7 +100,8 @@ static void count_run(struct engine_runs *k, const struct db_run *run)
 		k->no_boot += run->verdict == RUN_BOOT_FAILED;
 		k->untrusted += run->verdict == RUN_UNTRUSTED;
 		free(k->cause);
-		k->cause = xasprintf("%s: %s", run_verdict_word(run->verdict), run->cause ? run->cause : "no cause known");
+		k->cause = xasprintf("%s: %s", run_verdict_word(run->verdict),
+				     run->cause ? run->cause : "no cause known");
 	}
 }
 
@@ -203,8 +204,11 @@ int engine_verdict_config(struct engine *e, const struct scope *s, const char *m
 	struct job j = {0};
 	bool exact = engine_deterministic(s);
 	double rule = effect_rules_find(&e->cfg->min_effects, metric);
-	struct verdict_config c = {.alpha = e->cfg->alpha, .min_effect = e->cfg->min_effect, .min_boots = e->cfg->min_boots,
-				   .max_boots = e->cfg->max_boots, .sigma_floor = exact ? 2e-5 : 0};
+	struct verdict_config c = {.alpha = e->cfg->alpha,
+				   .min_effect = e->cfg->min_effect,
+				   .min_boots = e->cfg->min_boots,
+				   .max_boots = e->cfg->max_boots,
+				   .sigma_floor = exact ? 2e-5 : 0};
 	int r = job_from_canonical(s->job.name, s->job.canonical, &j);
 
 	if (r < 0)

@@ -7,9 +7,9 @@
 #include "bisect/verdict.h"
 #include "bot/engine/engine.h"
 
-/* One value per boot (runs of a boot averaged), oldest boot first, of runs after that one (0: all). when: the boot's first
- * run. Like is compared with like: boots that another root image, emulator or benchmark measured than the newest one are
- * left out (after run 0, for what history knows of a spread: than the build's own newest one), db/setup.h. */
+/* One value per boot (runs of a boot averaged), oldest boot first, of runs after that one (0: all). when: the boot's
+ * first run. Like is compared with like: boots that another root image, emulator or benchmark measured than the newest
+ * one are left out (after run 0, for what history knows of a spread: than the build's own newest one), db/setup.h. */
 struct boots { size_t n; double *value; double *when; size_t left_out; };
 void boots_release(struct boots *b);
 int engine_boots(struct engine *e, const struct scope *s, const char *commit, const char *metric, int64_t after_run,

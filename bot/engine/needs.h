@@ -21,7 +21,8 @@ struct need {
 };
 void need_release(struct need *n);
 #define _cleanup_need_ _cleanup_(need_release)
-/* Asks for the build of a commit in the epoch of s, unless that was done before. 0, or negative where that cannot be told. */
+/* Asks for the build of a commit in the epoch of s, unless that was done before. 0, or negative where that cannot be
+ * told. */
 int need_build(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
 	       struct need *ret);
 

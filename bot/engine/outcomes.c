@@ -28,8 +28,8 @@ void outcomes_release(struct outcomes *o)
 	*o = (struct outcomes){0};
 }
 
-int engine_outcomes(struct engine *e, const struct scope *s, const char *commit, enum run_verdict kind, int64_t after_run,
-		    struct outcomes *ret)
+int engine_outcomes(struct engine *e, const struct scope *s, const char *commit, enum run_verdict kind,
+		    int64_t after_run, struct outcomes *ret)
 {
 	struct outcomes o = {0};
 	struct db_run *runs = NULL;

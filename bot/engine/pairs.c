@@ -54,11 +54,18 @@ static int look_at_failures(struct engine *e, const struct pairs *p, struct pair
 	x->n_b = b.n;
 	rate_a = a.n ? (double)f.fails_a / a.n : 0;
 	rate_b = b.n ? (double)f.fails_b / b.n : 0;
-	x->v = (struct verdict_result){.verdict = x->hidden ? VERDICT_SAME : f.verdict, .mean_a = rate_a, .mean_b = rate_b,
-				       .sd = NAN, .effect = rate_b - rate_a, .lo = NAN, .hi = NAN, .p = f.p,
-				       .more_boots = f.more_boots, .why = f.why};
-	x->text = xasprintf("%.12s fails in %zu of %zu boots, %.12s in %zu of %zu", p->b, f.fails_b, b.n, p->a, f.fails_a,
-			    a.n);
+	x->v = (struct verdict_result){.verdict = x->hidden ? VERDICT_SAME : f.verdict,
+				       .mean_a = rate_a,
+				       .mean_b = rate_b,
+				       .sd = NAN,
+				       .effect = rate_b - rate_a,
+				       .lo = NAN,
+				       .hi = NAN,
+				       .p = f.p,
+				       .more_boots = f.more_boots,
+				       .why = f.why};
+	x->text = xasprintf("%.12s fails in %zu of %zu boots, %.12s in %zu of %zu", p->b, f.fails_b, b.n, p->a,
+			    f.fails_a, a.n);
 	return 0;
 }
 

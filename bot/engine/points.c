@@ -35,8 +35,8 @@ void points_release(struct points *p)
 	*p = (struct points){0};
 }
 
-int points_patch(struct store *s, const struct db_tree *tree, const char *git_dir, const char *base, const char *path, bool wait,
-		 char **ret_oid)
+int points_patch(struct store *s, const struct db_tree *tree, const char *git_dir, const char *base, const char *path,
+		 bool wait, char **ret_oid)
 {
 	_cleanup_(patches_release) struct patches series = {0};
 	_cleanup_(patched_release) struct patched made = {0};
@@ -64,13 +64,15 @@ static int check_names(const struct job_list *l)
 	for (size_t i = 0; i < l->n; i++)
 		for (size_t k = 0; k < i; k++)
 			if (streq(l->v[i].point, l->v[k].point))
-				return err_set(-EINVAL, "'%s' and '%s' make two points called '%s': rename one", l->v[k].patches ? l->v[k].patches : "none",
+				return err_set(-EINVAL, "'%s' and '%s' make two points called '%s': rename one",
+					       l->v[k].patches ? l->v[k].patches : "none",
 					       l->v[i].patches ? l->v[i].patches : "none", l->v[i].point);
 	return 0;
 }
 
 /* Series as the outer axis, in place of the job's own one. */
-static int load_with(const char *name, const char *dir, const char *const *overrides, const struct strv *series, struct job_list *out)
+static int load_with(const char *name, const char *dir, const char *const *overrides, const struct strv *series,
+		     struct job_list *out)
 {
 	_cleanup_strv_ struct strv words = {0};
 	int r = 0;
@@ -93,8 +95,8 @@ static int load_with(const char *name, const char *dir, const char *const *overr
 	return r < 0 ? r : check_names(out);
 }
 
-int points_jobs(const char *name, const char *dir, const char *const *overrides, const struct strv *asked, const struct strv *dflt,
-		struct job_list *ret)
+int points_jobs(const char *name, const char *dir, const char *const *overrides, const struct strv *asked,
+		const struct strv *dflt, struct job_list *ret)
 {
 	struct job_list l = {0};
 	bool own = false;
@@ -114,8 +116,8 @@ int points_jobs(const char *name, const char *dir, const char *const *overrides,
 	return 0;
 }
 
-int points_make(struct store *s, const struct db_tree *tree, const char *git_dir, const struct job_list *l, const char *base,
-		struct points *ret)
+int points_make(struct store *s, const struct db_tree *tree, const char *git_dir, const struct job_list *l,
+		const char *base, struct points *ret)
 {
 	struct points p = {.v = xcalloc(l->n + 1, sizeof(*p.v))};
 	int r = 0;

@@ -11,7 +11,8 @@ double profile_operations(const struct metric_set *values)
 	return 0;
 }
 
-static int make(const char *counts, const char *image, const struct metric_set *values, const char *out, struct profile *ret)
+static int make(const char *counts, const char *image, const struct metric_set *values, const char *out,
+		struct profile *ret)
 {
 	_cleanup_free_ char *map = symbols_path(image), *debug = debug_path(image);
 	_cleanup_(counts_release) struct counts c = {0};
@@ -29,7 +30,8 @@ static int make(const char *counts, const char *image, const struct metric_set *
 		return r;
 	ret->operations = profile_operations(values);
 	per_op = metric_set_get(values, "icount.instructions_per_op");
-	if (ret->operations <= 0 && per_op && per_op->value > 0) /* a rate is all that xdp-bench knows: then by what each takes */
+	/* a rate is all that xdp-bench knows: then by what each takes */
+	if (ret->operations <= 0 && per_op && per_op->value > 0)
 		ret->operations = ret->insns / per_op->value;
 	return profile_write(ret, out);
 }
@@ -55,8 +57,12 @@ int profile_store(struct store *s, int64_t build, const char *job, const char *t
 {
 	_cleanup_free_ struct db_reach *reach = xcalloc(p->n + 1, sizeof(*reach));
 	_cleanup_free_ char *path = xasprintf("%s/" PROFILE_FILE, dir);
-	const struct db_profile row = {.build = build, .job = (char *)job, .tbox_group = (char *)tbox_group, .path = path,
-				       .operations = p->operations > 0 ? p->operations : NAN, .instructions = (int64_t)p->insns,
+	const struct db_profile row = {.build = build,
+				       .job = (char *)job,
+				       .tbox_group = (char *)tbox_group,
+				       .path = path,
+				       .operations = p->operations > 0 ? p->operations : NAN,
+				       .instructions = (int64_t)p->insns,
 				       .user = (int64_t)p->user};
 
 	for (size_t i = 0; i < p->n; i++)
@@ -68,7 +74,10 @@ int traced_store(struct store *s, int64_t build, const char *job, const char *tb
 		  const struct traced *w)
 {
 	_cleanup_free_ struct db_reach *reach = xcalloc(w->n + 1, sizeof(*reach));
-	const struct db_profile row = {.build = build, .job = (char *)job, .tbox_group = (char *)tbox_group, .means = (char *)w->means,
+	const struct db_profile row = {.build = build,
+				       .job = (char *)job,
+				       .tbox_group = (char *)tbox_group,
+				       .means = (char *)w->means,
 				       .operations = operations > 0 ? operations : NAN};
 
 	for (size_t i = 0; i < w->n; i++)

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Was the change reached? An extra boot of the newer commit sees what runs; the answer belongs to the pair of commits. */
+/* Was the change reached? An extra boot of the newer commit sees what runs; the answer is of the pair of commits. */
 #include "bot/engine/reach-plan.h"
 #include "bot/engine/tasks.h"
 #include "bot/engine/reach.h"
@@ -22,8 +22,8 @@ static bool asked_since(const struct db_task *t, const char *base)
 }
 
 /* A key of its own for a base other than that of the usual task: only where functions were watched one by one. */
-static int watch_others(struct engine *e, const struct scope *s, const struct db_build *b, const char *base, int priority,
-			int64_t case_id)
+static int watch_others(struct engine *e, const struct scope *s, const struct db_build *b, const char *base,
+			int priority, int64_t case_id)
 {
 	_cleanup_free_ char *usual = engine_profile_key(s, b->commit), *own = xasprintf("%s:%s", usual, base);
 	struct db_task t = {0};
@@ -43,7 +43,8 @@ static int watch_others(struct engine *e, const struct scope *s, const struct db
 	return r < 0 ? r : others && r == 0;
 }
 
-int engine_reach_plan(struct engine *e, const struct scope *s, const char *base, const char *commit, int priority, int64_t case_id)
+int engine_reach_plan(struct engine *e, const struct scope *s, const char *base, const char *commit, int priority,
+		      int64_t case_id)
 {
 	struct db_build b = {0};
 	int r;
@@ -73,7 +74,8 @@ static char *why_not(struct engine *e, const struct scope *s, const char *commit
 	return why;
 }
 
-int engine_reach(struct engine *e, const struct scope *s, const char *base, const char *commit, struct db_pair_check *ret)
+int engine_reach(struct engine *e, const struct scope *s, const char *base, const char *commit,
+		 struct db_pair_check *ret)
 {
 	_cleanup_free_ char *why = NULL;
 	struct db_build b = {0};

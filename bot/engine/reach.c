@@ -34,7 +34,8 @@ static const char *means_text(const char *means)
 static int look(struct store *s, const struct reach_pair *q, const struct db_profile *p, const char **ret_verdict,
 		struct buf *evidence)
 {
-	static const char *const verdicts[] = {[REACH_YES] = CHECK_PASS, [REACH_NO] = CHECK_FAIL, [REACH_OPEN] = CHECK_UNKNOWN};
+	static const char *const verdicts[] = {
+		[REACH_YES] = CHECK_PASS, [REACH_NO] = CHECK_FAIL, [REACH_OPEN] = CHECK_UNKNOWN};
 	_cleanup_free_ char *map = symbols_path(q->head->image_path ? q->head->image_path : "");
 	_cleanup_(symbols_release) struct symbols sym = {0};
 	_cleanup_profile_ struct profile lines = {0};
@@ -70,10 +71,16 @@ int reach_check(struct store *s, const struct reach_pair *q, const char *why, st
 	if (r < 0) {
 		verdict = CHECK_UNKNOWN;
 		buf_clear(&evidence);
-		buf_addf(&evidence, "it is not known what %.12s executes%s%s", q->head->commit, why ? ": " : "", why ? why : "");
+		buf_addf(&evidence, "it is not known what %.12s executes%s%s", q->head->commit, why ? ": " : "",
+			 why ? why : "");
 	}
-	*ret = (struct db_pair_check){.build = q->head->id, .base = xstrdup(q->base), .job = xstrdup(q->job),
-				      .tbox_group = xstrdup(q->tbox_group), .name = xstrdup(CHECK_REACH),
-				      .verdict = xstrdup(verdict), .evidence = term_safe(buf_str(&evidence)), .time = now_usec()};
+	*ret = (struct db_pair_check){.build = q->head->id,
+				      .base = xstrdup(q->base),
+				      .job = xstrdup(q->job),
+				      .tbox_group = xstrdup(q->tbox_group),
+				      .name = xstrdup(CHECK_REACH),
+				      .verdict = xstrdup(verdict),
+				      .evidence = term_safe(buf_str(&evidence)),
+				      .time = now_usec()};
 	return 0;
 }

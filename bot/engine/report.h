@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * report.h - a culprit is found: its mail is written, and goes out where somebody asked for it or nobody was told of the
- * same before.
+ * report.h - a culprit is found: its mail is written, and goes out where somebody asked for it or nobody was told of
+ * the same before.
  */
 #ifndef KPB_BOT_ENGINE_REPORT_H
 #define KPB_BOT_ENGINE_REPORT_H

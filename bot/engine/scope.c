@@ -2,7 +2,10 @@
 #include "bot/engine/engine.h"
 #include "kernels/build.h"
 
-char *engine_git_dir(const struct config *cfg, const char *tree) { return xasprintf("%s/trees/%s.git", cfg->state_dir, tree); }
+char *engine_git_dir(const struct config *cfg, const char *tree)
+{
+	return xasprintf("%s/trees/%s.git", cfg->state_dir, tree);
+}
 
 void scope_release(struct scope *s)
 {

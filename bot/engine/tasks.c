@@ -14,7 +14,8 @@ static struct task_payload payload_of(const struct scope *s, const char *commit)
 }
 
 /* Returns 0 when new, 1 when it was there, or negative. */
-static int add_task(struct engine *e, struct db_task *t, const struct task_payload *p, const int64_t *needs, int64_t *ret_id)
+static int add_task(struct engine *e, struct db_task *t, const struct task_payload *p, const int64_t *needs,
+		    int64_t *ret_id)
 {
 	_cleanup_free_ char *json = task_payload_json(t->kind, p), *resource = task_resource(t->kind, p->machine);
 
@@ -28,7 +29,8 @@ int engine_build_task(struct engine *e, const struct scope *s, const char *commi
 		      int64_t *ret_id)
 {
 	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
-	struct db_task t = {.kind = TASK_BUILD, .key = key, .priority = priority, .comparison = s->cmp.id, .case_id = case_id};
+	struct db_task t = {
+		.kind = TASK_BUILD, .key = key, .priority = priority, .comparison = s->cmp.id, .case_id = case_id};
 	struct task_payload p = payload_of(s, commit);
 
 	return add_task(e, &t, &p, NULL, ret_id);
@@ -54,10 +56,14 @@ static int next_replicate(struct engine *e, const struct scope *s, const char *c
 static int run_task(struct engine *e, const struct scope *s, const char *commit, int64_t replicate, int priority,
 		    int64_t case_id, const int64_t *needs)
 {
-	_cleanup_free_ char *key = xasprintf("run:%s:%s:%s:%s:%s:%" PRId64, s->tree.name, commit, s->cmp.kconfig, s->job.id,
-					     s->machine.tbox_group, replicate);
+	_cleanup_free_ char *key = xasprintf("run:%s:%s:%s:%s:%s:%" PRId64, s->tree.name, commit, s->cmp.kconfig,
+					     s->job.id, s->machine.tbox_group, replicate);
 	struct task_payload p = payload_of(s, commit);
-	struct db_task t = {.kind = TASK_RUN, .key = key, .priority = priority, .comparison = s->cmp.id, .case_id = case_id},
+	struct db_task t = {.kind = TASK_RUN,
+			    .key = key,
+			    .priority = priority,
+			    .comparison = s->cmp.id,
+			    .case_id = case_id},
 		       old = {0};
 	int64_t build, id;
 	int r = engine_build_task(e, s, commit, priority, case_id, &build);
@@ -81,8 +87,8 @@ char *engine_profile_key(const struct scope *s, const char *commit)
 			 s->machine.tbox_group);
 }
 
-int engine_profile_task(struct engine *e, const struct scope *s, const char *base, const char *commit, const char *key, int priority,
-			int64_t case_id)
+int engine_profile_task(struct engine *e, const struct scope *s, const char *base, const char *commit, const char *key,
+			int priority, int64_t case_id)
 {
 	_cleanup_free_ char *usual = engine_profile_key(s, commit);
 	struct db_task t = {.kind = TASK_PROFILE, .key = key ? (char *)key : usual, .priority = priority,

@@ -21,7 +21,7 @@ struct engine_point { const struct scope *s; const char *commit; };
 /* How runs alternate: forth and back, so that what drifts with time hits all alike: A B C C B A A B C. */
 struct turns {
 	const struct engine_point *p; size_t n_points;
-	bool goes_on;                           /* where the last call stopped: an odd number of rounds, and it goes back */
+	bool goes_on;                   /* where the last call stopped: an odd number of rounds, and it goes back */
 	const struct engine_point *beside;      /* runs after each round; NULL: none */
 	int n, priority;                        /* rounds */
 	int64_t case_id;
@@ -31,12 +31,12 @@ struct turns {
 int engine_turns(struct engine *e, const struct turns *t);
 /* n runs of each point of a matrix in turns; the first waits for the builds of all. */
 int engine_matrix_tasks(struct engine *e, const struct engine_point *p, size_t n_points, int n, int priority);
-/* Build and one extra boot that counts what is executed (bot/engine/profile.h); once per commit, epoch, job and tbox group: 1
- * where it was asked for before. base: where functions have to be watched one by one, those that changed since then (NULL:
- * since the first parent); key: a name of its own for the task, or NULL. */
+/* Build and one extra boot that counts what is executed (bot/engine/profile.h); once per commit, epoch, job and tbox
+ * group: 1 where it was asked for before. base: where functions have to be watched one by one, those that changed since
+ * then (NULL: since the first parent); key: a name of its own for the task, or NULL. */
 char *engine_profile_key(const struct scope *s, const char *commit);    /* of the task; new string */
-int engine_profile_task(struct engine *e, const struct scope *s, const char *base, const char *commit, const char *key, int priority,
-			int64_t case_id);
+int engine_profile_task(struct engine *e, const struct scope *s, const char *base, const char *commit, const char *key,
+			int priority, int64_t case_id);
 bool engine_has_active(const struct engine *e, int64_t comparison, int64_t case_id);
 
 #endif
