@@ -67,15 +67,6 @@ bool reporter_enabled(const struct report_ops *ops, const struct report_config *
 	return cfg->settings && ops->enabled(report_settings_of(cfg->settings, ops));
 }
 
-char *reporter_where(const struct report_ops *ops, const struct report_settings *s)
-{
-	const void *own = report_settings_of(s, ops);
-
-	if (!ops->enabled(own))
-		return xstrdup("off");
-	return ops->where ? setting_shown(setting_find(ops->settings, ops->where), own) : xstrdup("on");
-}
-
 const struct report_ops *reporter_that_counts(const struct report_config *cfg)
 {
 	const struct report_ops *best = NULL;

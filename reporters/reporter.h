@@ -20,7 +20,7 @@ struct report_ops {
 	const char *name;               /* in rows of deliveries, events, and as option of 'report send'; never changes */
 	const char *help;               /* of that option */
 	const char *title;              /* in messages: written to "the mbox", sent by "SMTP" */
-	const char *where;              /* key of the setting that says where to, for 'config show'; or NULL */
+	const char *where;              /* key of the setting that switches it on and says where to; or NULL */
 	enum report_reach reach;
 	const char *const *files;       /* globs of what it may leave in the state folder, NULL-terminated, or NULL */
 
@@ -54,8 +54,6 @@ void report_settings_release(struct report_settings *s);
 void *report_settings_of(const struct report_settings *s, const struct report_ops *ops);
 
 bool reporter_enabled(const struct report_ops *ops, const struct report_config *cfg);
-/* Where reports go, without credentials; "off" where it is switched off, "on" where nothing tells. New string. */
-char *reporter_where(const struct report_ops *ops, const struct report_settings *s);
 /* The one by which a case becomes 'reported'; NULL where all are switched off. */
 const struct report_ops *reporter_that_counts(const struct report_config *cfg);
 /* " --smtp", what 'report send' needs to use it; "" for the first one and for NULL. New string. */

@@ -6,122 +6,197 @@
 
 extern const struct verb verb_config, verb_man;
 
+/* What holds where nothing is set: dflt has what follows from other settings, where a row says `otherwise`. */
+static bool is_default(const struct setting *s, const void *base, const void *dflt)
+{
+	return setting_is_default(s, base) || (s->otherwise && setting_equal(s, base, dflt));
+}
+
+static void show_settings(const char *indent, const struct settings *part, const struct settings *dflt)
+{
+	for (; part->table; part++, dflt++)
+		for (const struct setting *s = part->table; s->name; s++) {
+			_cleanup_free_ char *shown = setting_shown(s, part->base);
+
+			term_printf(stdout, "%s%-*s %s%s\n", indent, 20 - (int)strlen(indent), s->name,
+				    *shown ? shown : "none",
+				    is_default(s, part->base, dflt->base) ? "  (default)" : "");
+		}
+}
+
 static void show_machine(const struct config *c, const struct machine *m)
 {
 	const struct canary_config *k = config_canary(c, m->name);
+	struct settings part[MACHINE_PARTS], dflt[MACHINE_PARTS];
+	_cleanup_machine_ struct machine d = {0};
 
+	(void)machine_init(&d, m->name, m->driver);
+	d.tbox_group = xstrdup(m->name);
+	machine_settings(m, part);
+	machine_settings(&d, dflt);
 	term_printf(stdout, "machine     %s (%s)", m->name, m->driver);
 	if (k)
 		term_printf(stdout, ", canary: %s at %s%s%s", k->job, k->commit, k->tree ? " of " : "",
 			    k->tree ? k->tree : "");
 	putchar('\n');
+	show_settings("  ", part, dflt);
 }
 
-/* The reporters of one kind, in a format for name and place. */
-static void show_reporters(const struct config *c, enum report_reach reach, const char *fmt)
+static void show_tree(const struct tree_config *t)
+{
+	struct settings part[TREE_PARTS], dflt[TREE_PARTS];
+	_cleanup_(tree_config_release) struct tree_config d = {0};
+	_cleanup_free_ char *url = url_shown(t->url);
+
+	tree_config_init(&d, t->name);
+	d.program = t->program;
+	tree_config_complete(&d);
+	tree_config_settings(t, part);
+	tree_config_settings(&d, dflt);
+	term_printf(stdout, "tree        %s %s%s\n", t->name, url, t->enabled ? "" : " (off)");
+	show_settings("  ", part, dflt);
+}
+
+static void show_effects(const struct config *c)
+{
+	for (size_t i = 0; i < c->min_effects.n; i++)
+		term_printf(stdout, "  smallest effect of %s: %g%s\n", c->min_effects.v[i].pattern,
+			    c->min_effects.v[i].value, effect_rule_points(&c->min_effects.v[i]) ? " points" : "");
+}
+
+/* What would hold with no file but one that says the state folder: the mbox is there. */
+static void defaults_beside(const struct config *c, struct config *ret)
+{
+	char *state;
+
+	config_init(ret);
+	state = ret->state_dir;
+	ret->state_dir = c->state_dir;
+	config_complete(ret);
+	ret->state_dir = state;
+}
+
+/* Those that have no section of their own. */
+static void show_reporters(const struct config *c, const struct config *d)
 {
 	for (const struct report_ops *const *o = reporters(); *o; o++) {
-		_cleanup_free_ char *where = reporter_where(*o, &c->reports);
+		const struct settings part[] = {{(*o)->settings, report_settings_of(&c->reports, *o)}, {0}};
+		const struct settings dflt[] = {{(*o)->settings, report_settings_of(&d->reports, *o)}, {0}};
 
-		if ((*o)->reach == reach)
-			term_printf(stdout, fmt, (*o)->name, where);
+		if ((*o)->section || !(*o)->settings)
+			continue;
+		term_printf(stdout, "reports     %s\n", (*o)->name);
+		show_settings("  ", part, dflt);
 	}
 }
 
 static void show(const struct config *c)
 {
-	term_printf(stdout, "folder      %s\nstate       %s\ncache       %s\n",
-		    c->dir ? c->dir : "(built-in defaults)", c->state_dir, c->cache_dir);
-	show_reporters(c, REPORT_COPY, "%-11s %s\n");
-	term_printf(stdout, "judge       alpha %g, confidence %g, smallest effect %g, boots %" PRId64 " to %" PRId64
-		    " a side\n", c->alpha, c->confidence, c->min_effect, c->min_boots, c->max_boots);
-	if (c->proof_aligned)
-		puts("            proofs are repeated with aligned functions");
-	for (size_t i = 0; i < c->min_effects.n; i++)
-		term_printf(stdout, "            smallest effect of %s: %g%s\n", c->min_effects.v[i].pattern,
-			    c->min_effects.v[i].value, effect_rule_points(&c->min_effects.v[i]) ? " points" : "");
-	fputs("mail        ", stdout);
-	show_reporters(c, REPORT_PEOPLE, "%s %s, ");
-	printf("%zu address pattern%s allowed\n", c->mail_allow.n, c->mail_allow.n == 1 ? "" : "s");
+	_cleanup_(config_release) struct config d = {0};
+
+	defaults_beside(c, &d);
+	term_printf(stdout, "folder               %s\n", c->dir ? c->dir : "(built-in defaults)");
+	for (const struct config_section *s = config_sections; s->table; s++) {
+		_cleanup_free_ struct settings *part = config_parts(c, s->name), *dflt = config_parts(&d, s->name);
+
+		if (*s->name)
+			puts(s->name);
+		show_settings(*s->name ? "  " : "", part, dflt);
+		if (streq(s->name, "judge"))
+			show_effects(c);
+	}
+	show_reporters(c, &d);
 	for (size_t i = 0; i < c->n_machines; i++)
 		show_machine(c, &c->machine[i]);
-	for (size_t i = 0; i < c->n_trees; i++) {
-		_cleanup_free_ char *url = url_shown(c->tree[i].url);
+	for (size_t i = 0; i < c->n_trees; i++)
+		show_tree(&c->tree[i]);
+}
 
-		term_printf(stdout, "tree        %s %s%s\n", c->tree[i].name, url, c->tree[i].enabled ? "" : " (off)");
-	}
+static void add_settings(struct json_object *o, const struct settings *part)
+{
+	for (; part->table; part++)
+		settings_to_json(part->table, part->base, SETTINGS_SHOWN, o);
+}
+
+static struct json_object *canary_json(const struct canary_config *k)
+{
+	struct json_object *o = k ? json_object_new_object() : NULL;
+
+	if (o)
+		settings_to_json(canary_settings, k, SETTINGS_SHOWN, o);
+	return o;
 }
 
 static struct json_object *machine_json(const struct config *c, const struct machine *m)
 {
-	const struct canary_config *k = config_canary(c, m->name);
 	struct json_object *o = json_object_new_object();
+	struct settings part[MACHINE_PARTS];
 
+	machine_settings(m, part);
 	json_object_object_add(o, "name", json_text(m->name));
 	json_object_object_add(o, "driver", json_text(m->driver));
-	json_object_object_add(o, "canary_job", k ? json_text(k->job) : NULL);
-	json_object_object_add(o, "canary_commit", k ? json_text(k->commit) : NULL);
-	json_object_object_add(o, "canary_tree", k ? json_text(k->tree) : NULL);
+	add_settings(o, part);
+	json_object_object_add(o, "canary", canary_json(config_canary(c, m->name)));
 	return o;
 }
 
 static struct json_object *tree_json(const struct tree_config *t)
 {
 	struct json_object *o = json_object_new_object();
-	_cleanup_free_ char *url = url_shown(t->url);
+	struct settings part[TREE_PARTS];
 
+	tree_config_settings(t, part);
 	json_object_object_add(o, "name", json_text(t->name));
-	json_object_object_add(o, "url", json_text(url));
-	json_object_object_add(o, "credentials_file", json_text(t->credentials_file));
-	json_object_object_add(o, "enabled", json_object_new_boolean(t->enabled));
+	add_settings(o, part);
 	return o;
 }
 
-/* Where each of one kind goes; of those that have a section of their own all that is set. */
-static void reporters_json(const struct config *c, enum report_reach reach, struct json_object *o, struct json_object *own)
+static struct json_object *effects_json(const struct config *c)
 {
-	for (const struct report_ops *const *r = reporters(); *r; r++) {
-		const void *set = report_settings_of(&c->reports, *r);
-		_cleanup_free_ char *where = reporter_where(*r, &c->reports);
-		struct json_object *all;
-
-		if ((*r)->reach != reach || !(*r)->settings)
-			continue;
-		if ((*r)->section) {
-			json_object_object_add(o, (*r)->where, (*r)->enabled(set) ? json_text(where) : NULL);
-			continue;
-		}
-		json_object_object_add(own, (*r)->name, all = json_object_new_object());
-		settings_to_json((*r)->settings, set, SETTINGS_SHOWN, all);
-	}
-}
-
-static void show_json(const struct config *c)
-{
-	struct json_object *o = json_object_new_object(), *effects = json_object_new_object(), *machines = json_object_new_array(),
-			   *trees = json_object_new_array(), *own = json_object_new_object();
+	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < c->min_effects.n; i++)
-		json_object_object_add(effects, c->min_effects.v[i].pattern, json_object_new_double(c->min_effects.v[i].value));
+		json_object_object_add(o, c->min_effects.v[i].pattern, json_object_new_double(c->min_effects.v[i].value));
+	return o;
+}
+
+static struct json_object *reporters_json(const struct config *c)
+{
+	struct json_object *all = json_object_new_object();
+
+	for (const struct report_ops *const *o = reporters(); *o; o++) {
+		struct json_object *own = !(*o)->section && (*o)->settings ? json_object_new_object() : NULL;
+
+		if (!own)
+			continue;
+		settings_to_json((*o)->settings, report_settings_of(&c->reports, *o), SETTINGS_SHOWN, own);
+		json_object_object_add(all, (*o)->name, own);
+	}
+	return all;
+}
+
+/* The form of the files, but for lists of machines and trees. */
+static void show_json(const struct config *c)
+{
+	struct json_object *o = json_object_new_object(), *machines = json_object_new_array(),
+			   *trees = json_object_new_array();
+
+	json_object_object_add(o, "folder", json_text(c->dir));
+	for (const struct config_section *s = config_sections; s->table; s++) {
+		_cleanup_free_ struct settings *of = config_parts(c, s->name);
+		struct json_object *part = *s->name ? json_object_new_object() : o;
+
+		add_settings(part, of);
+		if (streq(s->name, "judge"))
+			json_object_object_add(part, "min_effects", effects_json(c));
+		if (part != o)
+			json_object_object_add(o, s->name, part);
+	}
 	for (size_t i = 0; i < c->n_machines; i++)
 		json_object_array_add(machines, machine_json(c, &c->machine[i]));
 	for (size_t i = 0; i < c->n_trees; i++)
 		json_object_array_add(trees, tree_json(&c->tree[i]));
-	json_object_object_add(o, "folder", json_text(c->dir));
-	json_object_object_add(o, "state", json_text(c->state_dir));
-	json_object_object_add(o, "cache", json_text(c->cache_dir));
-	json_object_object_add(o, "build_jobs", json_object_new_int64(c->build_jobs));
-	reporters_json(c, REPORT_COPY, o, own);
-	json_object_object_add(o, "alpha", json_object_new_double(c->alpha));
-	json_object_object_add(o, "confidence", json_object_new_double(c->confidence));
-	json_object_object_add(o, "min_effect", json_object_new_double(c->min_effect));
-	json_object_object_add(o, "min_effects", effects);
-	json_object_object_add(o, "min_boots", json_object_new_int64(c->min_boots));
-	json_object_object_add(o, "max_boots", json_object_new_int64(c->max_boots));
-	json_object_object_add(o, "proof_aligned", json_object_new_boolean(c->proof_aligned));
-	reporters_json(c, REPORT_PEOPLE, o, own);
-	json_object_object_add(o, "reports", own);
-	json_object_object_add(o, "mail_allow", json_object_new_int64((int64_t)c->mail_allow.n));
+	json_object_object_add(o, "reports", reporters_json(c));
 	json_object_object_add(o, "machines", machines);
 	json_object_object_add(o, "trees", trees);
 	json_print(stdout, o, true);
@@ -221,6 +296,42 @@ static void man_settings(const struct settings *part)
 			man_setting(s);
 }
 
+static void man_reporters(void)
+{
+	for (const struct report_ops *const *o = reporters(); *o; o++) {
+		const struct settings own[] = {{(*o)->settings, NULL}, {0}};
+
+		if ((*o)->section || !(*o)->settings)
+			continue;
+		printf(".SS reports: ");
+		roff_text((*o)->name);
+		putchar('\n');
+		man_settings(own);
+	}
+}
+
+static void man_config(void)
+{
+	_cleanup_(config_release) struct config c = {0};
+	struct settings tree[TREE_PARTS];
+	const struct settings canary[] = {{canary_settings, NULL}, {0}};
+
+	puts(".SH CONFIGURATION\nkperfbot.yaml, trees.yaml and machines.yaml in one folder; any may be missing.");
+	config_init(&c);
+	for (const struct config_section *s = config_sections; s->table; s++) {
+		_cleanup_free_ struct settings *part = config_parts(&c, s->name);
+
+		printf(".SS %s\n", *s->name ? s->name : "At the top level");
+		man_settings(part);
+	}
+	man_reporters();
+	puts(".SS trees\nEach tree has its name, and below it:");
+	tree_config_settings(NULL, tree);
+	man_settings(tree);
+	puts(".SS canary\nBelow a machine that is not deterministic: a build that never changes, measured between the others.");
+	man_settings(canary);
+}
+
 /* Of the drivers' own tables. */
 static void man_drivers(void)
 {
@@ -252,6 +363,7 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 	for (const struct verb *const *v = verbs; *v; v++)
 		if ((*v)->summary[0] != '(')
 			man_verb(*v);
+	man_config();
 	man_drivers();
 	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
 	     "stopped before the end (run, bisect).\n"

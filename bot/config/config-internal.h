@@ -19,8 +19,6 @@ extern const char *const config_section_names[];
 
 /* The machine of that name, made where there is none yet. */
 struct machine *config_machine_slot(struct config *c, const char *name);
-/* What follows from other settings. */
-void config_complete(struct config *c);
 
 /* ---- config-check.c: where is for what has no better place ---- */
 void config_check_tree(const struct ynode *where, const struct config *c, const struct tree_config *t, struct mistakes *m);

@@ -63,6 +63,8 @@ struct config {
 int config_load(const char *dir_or_null, struct config *ret);
 /* The defaults, as with no file at all. */
 void config_init(struct config *c);
+/* Fills in what follows from other settings where it was left open. */
+void config_complete(struct config *c);
 void config_release(struct config *c);
 /* Names of trees and machines become folders and database keys: at most 64 letters, digits, - _ . */
 bool config_name_ok(const char *name);

@@ -30,7 +30,8 @@ mail: {mbox: $dir/mbox}
 trees:
   small: {url: "$dir/src", branches: [main], program: true, artefact: bench, machine: local, jobs: [local-bench], interval: 1h}
 EOF2
-kp config show "$dir/etc" >"$dir/out" 2>&1; has "$dir/out" "proofs are repeated with aligned functions"
+kp config show "$dir/etc" >"$dir/out" 2>&1; grep -q "^  proof_aligned *true$" "$dir/out"
+ok $? "is switched on"
 kp bisect "$layout^" "$layout" >"$dir/log" 2>&1; ok $? "a commit that moves code"
 kp case show 1 >"$dir/out" 2>&1
 has "$dir/out" "vanishes, so it comes from the code's layout"
