@@ -2,9 +2,9 @@
 /*
  * mbox.c - appends reports to a file in mboxrd form ("From " lines get a '>'), under a lock.
  *
- * Row: 'sending' with "offset N" before the first byte, 'sent' after the last is on disk. A run that finds 'sending' looks
- * under the lock what is there: the whole message (done), a torn one at the file's end (cut off, appended anew), a torn
- * one that others have appended behind (blanked, so that nothing of theirs moves), or nothing.
+ * Row: 'sending' with "offset N" before the first byte, 'sent' after the last is on disk. A run that finds 'sending'
+ * looks under the lock what is there: the whole message (done), a torn one at the file's end (cut off, appended anew),
+ * a torn one that others have appended behind (blanked, so that nothing of theirs moves), or nothing.
  */
 #include "reporters/reporter.h"
 #include "reporters/mail.h"
@@ -49,7 +49,8 @@ static int lock(const char *path, int fd)
 			return err_set(-errno, "cannot lock '%s': %s", path, strerror(errno));
 		usleep(50000);
 	}
-	return err_set(-EAGAIN, "'%s' is locked by another program%s", path, fs_exists(dot) ? " ('.lock' file beside it)" : "");
+	return err_set(-EAGAIN, "'%s' is locked by another program%s", path,
+		       fs_exists(dot) ? " ('.lock' file beside it)" : "");
 }
 
 static int open_locked(const char *path)
@@ -95,7 +96,8 @@ static int64_t file_size(int fd)
 {
 	struct stat st;
 
-	return fstat(fd, &st) < 0 ? err_set(-errno, "cannot look at the mbox: %s", strerror(errno)) : (int64_t)st.st_size;
+	return fstat(fd, &st) < 0 ? err_set(-errno, "cannot look at the mbox: %s", strerror(errno))
+				  : (int64_t)st.st_size;
 }
 
 /* 1 when the whole message is anywhere in the file. */
@@ -116,8 +118,8 @@ static int find_whole(int fd, const struct buf *msg)
 	return size < 0 ? (int)size : 0;
 }
 
-/* Overwrites a torn copy by newlines: they belong to the end of the message before, and nothing that others wrote behind
- * it moves. Written through a descriptor without O_APPEND, which would ignore the place. */
+/* Overwrites a torn copy by newlines: they belong to the end of the message before, and nothing that others wrote
+ * behind it moves. Written through a descriptor without O_APPEND, which would ignore the place. */
 static int blank(const char *path, int64_t offset, size_t n)
 {
 	_cleanup_free_ char *nl = xmalloc(n);
@@ -129,9 +131,9 @@ static int blank(const char *path, int64_t offset, size_t n)
 	return 0;
 }
 
-/* Length of our torn copy in front of somebody else's mail: the first k bytes of tail are ours, theirs begins by "From "
- * there or (where ours happens to go on alike) up to six bytes earlier. 0: all of it is theirs, however much the first
- * lines of two mails may look alike. */
+/* Length of our torn copy in front of somebody else's mail: the first k bytes of tail are ours, theirs begins
+ * by "From " there or (where ours happens to go on alike) up to six bytes earlier. 0: all of it is theirs, however much
+ * the first lines of two mails may look alike. */
 static size_t torn_length(const struct buf *tail, size_t k)
 {
 	for (size_t i = k; i > 0 && i + 6 > k; i--)
@@ -173,7 +175,8 @@ static int recover(int fd, const char *path, const struct buf *msg, int64_t offs
 }
 
 /* Ends what an earlier delivery began, by its row's detail. 1: the message is in the file. */
-static int go_on(struct store *s, struct db_delivery *d, int fd, const char *path, const struct buf *msg, const char *detail)
+static int go_on(struct store *s, struct db_delivery *d, int fd, const char *path, const struct buf *msg,
+		 const char *detail)
 {
 	int64_t offset = -1;
 	size_t torn = 0;
@@ -204,7 +207,8 @@ static int append(int fd, const struct buf *msg, int64_t offset)
 		if (k < 0) {
 			int e = errno;
 
-			/* disk full: leave no half of a mail behind, unless somebody is behind it already; recover() sees to the rest */
+			/* disk full: leave no half of a mail behind, unless somebody is behind it already; recover()
+			 * sees to the rest */
 			if (file_size(fd) == offset + (int64_t)done && ftruncate(fd, offset) < 0)
 				return err_set(-e, "cannot append to the mbox: %s; a torn mail is left", strerror(e));
 			return err_set(-e, "cannot append to the mbox: %s", strerror(e));

@@ -4,10 +4,10 @@
  * come; To: and Cc: always name all who pass.
  *
  * Rows, one for each recipient: 'sending' with "connecting" first; with "text sent" for those whom the server accepted,
- * just before the final dot, after which only the server knows: a connection that ends there leaves them 'unknown'. Whom
- * the server refuses is 'failed', whom it puts off 'waiting'; where it takes only some recipients at a time, the others
- * follow without a pause. Who got cfg->max_per_day reports within a day waits until that is over. 'sent' is written as
- * soon as the server says so. Delivered: at least one has it, none waits and nobody is 'unknown'.
+ * just before the final dot, after which only the server knows: a connection that ends there leaves them 'unknown'.
+ * Whom the server refuses is 'failed', whom it puts off 'waiting'; where it takes only some recipients at a time, the
+ * others follow without a pause. Who got cfg->max_per_day reports within a day waits until that is over. 'sent' is
+ * written as soon as the server says so. Delivered: at least one has it, none waits and nobody is 'unknown'.
  */
 #include "reporters/reporter.h"
 #include "reporters/mail.h"
@@ -92,7 +92,8 @@ static bool too_many(const struct person *p)
 }
 
 /* The mail with the recipients' part of its header made anew: the allow-list may have changed since it was written. */
-static void message(const struct db_report *rep, const struct recipients *people, const struct report_config *cfg, struct buf *out)
+static void message(const struct db_report *rep, const struct recipients *people, const struct report_config *cfg,
+		    struct buf *out)
 {
 	const char *end = strstr(rep->text, "\n\n"), *to = strstr(rep->text, "\nTo: ");
 	_cleanup_buf_ struct buf b = {0};
@@ -221,7 +222,8 @@ static bool is_loopback(const char *url)
 
 	host = host ? host + 3 : url;
 	n = strcspn(host, ":/");
-	return startswith(host, "127.") || startswith(host, "[::1]") || (n == strlen("localhost") && startswith(host, "localhost"));
+	return startswith(host, "127.") || startswith(host, "[::1]") ||
+	       (n == strlen("localhost") && startswith(host, "localhost"));
 }
 
 /* From here on this process has the password: no core file and no other process of our user gets it. libcurl keeps
@@ -248,7 +250,8 @@ static int set_login(CURL *c, const struct smtp_settings *set)
 	return 0;
 }
 
-static int set_options(CURL *c, const struct smtp_settings *set, struct curl_slist *to, const char *from, struct sending *x)
+static int set_options(CURL *c, const struct smtp_settings *set, struct curl_slist *to, const char *from,
+		       struct sending *x)
 {
 	/* a password never crosses a network in the clear */
 	bool tls = set->starttls || (set->user && !is_loopback(set->url));
@@ -397,8 +400,8 @@ static int put_off(struct store *s, const struct report_config *cfg, struct pers
 
 	if (r < 0 || !oldest)
 		return r;
-	delivery_is(&p->d, DELIVERY_WAITING, "%zu reports have gone there within a day, as many as 'max_per_day' allows",
-		    cfg->max_per_day);
+	delivery_is(&p->d, DELIVERY_WAITING,
+		    "%zu reports have gone there within a day, as many as 'max_per_day' allows", cfg->max_per_day);
 	p->d.next_try = oldest + day;
 	p->changed = true;
 	return 1;
@@ -558,10 +561,11 @@ static int deliver(struct store *s, const struct db_report *rep, const struct re
 	for (size_t i = 0; i < all.n; i++)
 		allowed += mail_allowed(all.v[i].address, cfg->allow);
 	if (!allowed)
-		return err_set(-EUNATCH, "none of the %zu recipients passes the allow-list, so nothing was sent; set 'allow' in the "
-			       "mail section", all.n);
+		return err_set(-EUNATCH, "none of the %zu recipients passes the allow-list, so nothing was sent; set "
+			       "'allow' in the mail section", all.n);
 	if (!mail_address_ok(cfg->robot_address))
-		return err_set(-EINVAL, "the robot needs a mail address to send from; set 'robot_address' in the mail section");
+		return err_set(-EINVAL,
+			       "the robot needs a mail address to send from; set 'robot_address' in the mail section");
 	lock = lock_out_others(cfg);
 	if (lock < 0)
 		return lock;

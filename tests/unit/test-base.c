@@ -39,15 +39,19 @@ static void test_lists(void)
 		strv_addf(&l, "n%d", i % 10);
 	ok(l.n == 103 && !l.v[l.n] && strv_has(&l, "n9") && !strv_has(&l, "n10"), "it ends in NULL, as argv does");
 	strv_sort_uniq(&l);
-	ok(l.n == 12 && !l.v[12] && streq(l.v[0], "a") && streq(l.v[1], "b") && streq(l.v[11], "n9"), "sorted, each once");
+	ok(l.n == 12 && !l.v[12] && streq(l.v[0], "a") && streq(l.v[1], "b") && streq(l.v[11], "n9"),
+	   "sorted, each once");
 }
 
 static void test_numbers(void)
 {
-	static const char *const whole_bad[] = {"", " ", "1 ", "x", "1x", "1.0", "0x10", "9223372036854775808", "-9223372036854775809", "--1", "1e3"};
-	static const struct { const char *s; double want; } seconds[] = {
-		{"90", 90}, {"60s", 60}, {"5m", 300}, {"1h", 3600}, {"2d", 172800}, {"0", 0}, {"1.5m", 90}, {"1e3", 1000}};
-	static const char *const seconds_bad[] = {"", "s", "m", "-1", "-5m", "5 m", "5x", "5ms", "nan", "inf", "infd", "0x10", "5mm"};
+	static const char *const whole_bad[] = {
+		"", " ", "1 ", "x", "1x", "1.0", "0x10", "9223372036854775808", "-9223372036854775809", "--1", "1e3"};
+	static const struct { const char *s; double want;
+	} seconds[] = {{"90", 90},     {"60s", 60}, {"5m", 300},  {"1h", 3600},
+		       {"2d", 172800}, {"0", 0},    {"1.5m", 90}, {"1e3", 1000}};
+	static const char *const seconds_bad[] = {"",	 "s",	"m",   "-1",   "-5m",  "5 m", "5x",
+						  "5ms", "nan", "inf", "infd", "0x10", "5mm"};
 	int64_t i = 7;
 	double d = 7;
 
@@ -59,9 +63,11 @@ static void test_numbers(void)
 		ok(parse_i64(whole_bad[k], &i) == -EINVAL && i == INT64_MAX, "'%s' is no whole number", whole_bad[k]);
 	is_int(parse_double("-2.5e-3", &d), 0, "a number");
 	is_near(d, -0.0025, 0, "as it is");
-	ok(parse_double("1,5", &d) == -EINVAL && parse_double("", &d) == -EINVAL && parse_double("0x1p3", &d) == -EINVAL &&
-	   parse_double("1 ", &d) == -EINVAL && d == -0.0025, "others are none, and the value stays");
-	ok(parse_double("nan", &d) == 0 && isnan(d) && parse_double("-inf", &d) == 0 && isinf(d), "nan and infinity are read");
+	ok(parse_double("1,5", &d) == -EINVAL && parse_double("", &d) == -EINVAL &&
+		   parse_double("0x1p3", &d) == -EINVAL && parse_double("1 ", &d) == -EINVAL && d == -0.0025,
+	   "others are none, and the value stays");
+	ok(parse_double("nan", &d) == 0 && isnan(d) && parse_double("-inf", &d) == 0 && isinf(d),
+	   "nan and infinity are read");
 	if (setlocale(LC_NUMERIC, "de_DE.UTF-8"))
 		ok(parse_double("1.5", &d) == 0 && d == 1.5, "the locale does not matter");
 	for (size_t k = 0; k < ARRAY_SIZE(seconds); k++) {
@@ -86,7 +92,8 @@ static void test_words(void)
 	memset(text, 'x', sizeof(text) - 1);
 	text[sizeof(text) - 1] = 0;
 	ok(nearest_word(text, words, 4) || true, "a word of any length is compared");
-	ok(streq("a", "a") && !streq("a", "b") && !streq(NULL, NULL) && !streq("a", NULL), "equal, and nothing equals nothing");
+	ok(streq("a", "a") && !streq("a", "b") && !streq(NULL, NULL) && !streq("a", NULL),
+	   "equal, and nothing equals nothing");
 	ok(startswith("abc", "") && startswith("abc", "ab") && !startswith("a", "ab"), "beginnings");
 	ok(endswith("abc", "") && endswith("abc", "bc") && !endswith("c", "bc"), "ends");
 }

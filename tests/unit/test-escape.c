@@ -325,10 +325,47 @@ static void test_hosts(void)
 /* ---- read back by the programs that such texts end in ---- */
 
 static const char *const hostile[] = {
-	"", "plain", "a,b;c\td", "\"", "\"\"", "a\"b\",\"c\"", "two\nlines", "cr\r\nlf\r", "\n", "'", "'=1", "=1+1", "-x", "@SUM(A1)",
-	"</p><script>alert(1)</script>", "\" onmouseover=\"x", "' onmouseover='x", "&lt;&#60;&#x3c;&amp;", "<!--", "-->", "]]>",
-	"<?x?>", "&", "&am", "\\", "\\\"", "\\u0041", "{\"a\": 1}", "\"}, {\"x\": \"", "null", "Jos\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
-	NASTY, BAD, "\xc3", "\x01\x02\x7f", "\x1b[2J\x1b]0;x\x07", "\xc0\xaf", "\xed\xa0\x80", "\xf4\x90\x80\x80", RLO "=1", ZWSP,
+	"",
+	"plain",
+	"a,b;c\td",
+	"\"",
+	"\"\"",
+	"a\"b\",\"c\"",
+	"two\nlines",
+	"cr\r\nlf\r",
+	"\n",
+	"'",
+	"'=1",
+	"=1+1",
+	"-x",
+	"@SUM(A1)",
+	"</p><script>alert(1)</script>",
+	"\" onmouseover=\"x",
+	"' onmouseover='x",
+	"&lt;&#60;&#x3c;&amp;",
+	"<!--",
+	"-->",
+	"]]>",
+	"<?x?>",
+	"&",
+	"&am",
+	"\\",
+	"\\\"",
+	"\\u0041",
+	"{\"a\": 1}",
+	"\"}, {\"x\": \"",
+	"null",
+	"Jos\xc3\xa9 \xe2\x82\xac \xf0\x9f\x98\x80",
+	NASTY,
+	BAD,
+	"\xc3",
+	"\x01\x02\x7f",
+	"\x1b[2J\x1b]0;x\x07",
+	"\xc0\xaf",
+	"\xed\xa0\x80",
+	"\xf4\x90\x80\x80",
+	RLO "=1",
+	ZWSP,
 };
 
 static const char *const reader_py =
@@ -440,8 +477,10 @@ static void test_all_characters(void)
 /* git's own word on what it takes. */
 static void test_git_agrees(void)
 {
-	static const char *const names[] = {"main", "net-next", "a/b", "--help", "-", "@", "a@{1}", "HEAD", "a..b", "a b", "a.lock", "a.",
-					    ".a", "a//b", "a~", "a\x7f", "\xc3\xa9", "$(id)", "a'b", "a\"b", "a;b", "{a,b}", "refs/heads/x"};
+	static const char *const names[] = {"main",  "net-next", "a/b",	 "--help", "-",		  "@",
+					    "a@{1}", "HEAD",	 "a..b", "a b",	   "a.lock",	  "a.",
+					    ".a",    "a//b",	 "a~",	 "a\x7f",  "\xc3\xa9",	  "$(id)",
+					    "a'b",   "a\"b",	 "a;b",	 "{a,b}",  "refs/heads/x"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++) {
 		_cleanup_free_ char *ref = git_branch_ref(names[i]), *wanted = xasprintf("refs/heads/%s", names[i]);
@@ -455,7 +494,8 @@ static void test_git_agrees(void)
 static void test_files(void)
 {
 	_cleanup_free_ char *dir = xstrdup("/tmp/kpb-escape-XXXXXX"), *inner = NULL;
-	static const char *const names[] = {"..", ".", "/", "../x", "/etc/x", "a/../../b", "-rf", "--", ".hidden", "~", "a\nb", BAD, "con:", "*", ""};
+	static const char *const names[] = {"..",      ".", "/",    "../x", "/etc/x", "a/../../b", "-rf", "--",
+					    ".hidden", "~", "a\nb", BAD,    "con:",   "*",	   ""};
 
 	inner = xasprintf("%s/in", mkdtemp(dir));
 	fs_mkdir_p(inner);
@@ -484,14 +524,19 @@ static void test_urllib(void)
 		"assert a.hostname == b.hostname == sys.argv[3] and a.path == b.path and a.port == b.port, (a, b)\n"
 		"assert b.password is None and (b.username is None or b.scheme.endswith('ssh')), b\n"
 		"assert b.scheme not in ('http', 'https') or not b.query, b\n";
-	static const char *const urls[] = {
-		"https://example.org/a/b.git", "https://me:pw@example.org:8443/a", "https://me:p%40w@example.org/a?token=x",
-		"https://t%2Fx@example.org/", "ssh://git:pw@example.org:22/x", "smtp://me:pw@example.org:587", "git://example.org/x"};
+	static const char *const urls[] = {"https://example.org/a/b.git",
+					   "https://me:pw@example.org:8443/a",
+					   "https://me:p%40w@example.org/a?token=x",
+					   "https://t%2Fx@example.org/",
+					   "ssh://git:pw@example.org:22/x",
+					   "smtp://me:pw@example.org:587",
+					   "git://example.org/x"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(urls); i++) {
 		_cleanup_free_ char *shown = url_shown(urls[i]), *host = url_host(urls[i]);
 
-		is_int(proc_ok(ARGV("/usr/bin/python3", "-c", check, urls[i], shown, host), NULL, NULL), 0, "urllib reads %s", shown);
+		is_int(proc_ok(ARGV("/usr/bin/python3", "-c", check, urls[i], shown, host), NULL, NULL), 0,
+		       "urllib reads %s", shown);
 	}
 }
 

@@ -41,7 +41,8 @@ static void test_folders(void)
 	put("a/.hidden", "");
 	put("a/-rf", "");
 	is_int(fs_list("a", &names), 0, "a list");
-	ok(names.n == 5 && streq(names.v[0], "-rf") && streq(names.v[1], ".hidden") && streq(names.v[4], "x"), "sorted, all of it");
+	ok(names.n == 5 && streq(names.v[0], "-rf") && streq(names.v[1], ".hidden") && streq(names.v[4], "x"),
+	   "sorted, all of it");
 	ok(fs_list("none", &names) < 0, "%s", err_msg());
 }
 
@@ -86,11 +87,13 @@ static void test_atomic(void)
 		{
 			_cleanup_buf_ struct buf b = {0};
 
-			whole = whole && fs_read("big", 0, &b) == 0 && b.len == SIZE && strspn(b.s, (const char[]){b.s[0], 0}) == SIZE;
+			whole = whole && fs_read("big", 0, &b) == 0 && b.len == SIZE &&
+				strspn(b.s, (const char[]){b.s[0], 0}) == SIZE;
 		}
 	}
 	ok(whole, "after each kill one whole file");
-	ok(fs_write_atomic("none/file", "x", 1) < 0 && fs_write_atomic("a", "x", 1) < 0 && fs_is_dir("a"), "%s", err_msg());
+	ok(fs_write_atomic("none/file", "x", 1) < 0 && fs_write_atomic("a", "x", 1) < 0 && fs_is_dir("a"), "%s",
+	   err_msg());
 	put("real", "old");
 	chmod("real", 0640);
 	is_int(fs_copy("real", "copy"), 0, "a copy");
@@ -108,7 +111,9 @@ static void test_removing(void)
 	fs_mkdir_p("kept");
 	put("kept/file", "x");
 	put("gone/sub/file", "x");
-	ok(symlink("../kept", "gone/link") == 0 && symlink("../../kept/file", "gone/sub/link") == 0 && symlink("kept", "outside") == 0, "links");
+	ok(symlink("../kept", "gone/link") == 0 && symlink("../../kept/file", "gone/sub/link") == 0 &&
+		   symlink("kept", "outside") == 0,
+	   "links");
 	is_int(fs_rm_rf("gone"), 0, "a folder with links to elsewhere");
 	ok(!fs_exists("gone") && holds("kept/file", "x"), "what they lead to is kept");
 	is_int(fs_rm_rf("outside"), 0, "a link itself");
@@ -146,8 +151,12 @@ static void test_lock(void)
 
 static void test_words(void)
 {
-	static const struct { const char *path, *want; } c[] = {
-		{"/x/changli.mbox", "changli"}, {"a b/c d.patch", "c-d"}, {"/x/rps/", "rps"}, {"a/b/series", "b"}, {"-x.txt", "x"}};
+	static const struct { const char *path, *want;
+	} c[] = {{"/x/changli.mbox", "changli"},
+		 {"a b/c d.patch", "c-d"},
+		 {"/x/rps/", "rps"},
+		 {"a/b/series", "b"},
+		 {"-x.txt", "x"}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		_cleanup_free_ char *w = fs_word(c[i].path);
@@ -162,7 +171,8 @@ static void test_places(void)
 
 	setenv("KPERFBOT_STATE", "/srv/state", 1);
 	setenv("KPERFBOT_CACHE", "/srv/cache", 1);
-	ok(fs_state_dir(&a) == 0 && streq(a, "/srv/state") && fs_cache_dir(&b) == 0 && streq(b, "/srv/cache"), "said so");
+	ok(fs_state_dir(&a) == 0 && streq(a, "/srv/state") && fs_cache_dir(&b) == 0 && streq(b, "/srv/cache"),
+	   "said so");
 	unsetenv("KPERFBOT_STATE");
 	unsetenv("KPERFBOT_CACHE");
 	setenv("XDG_CACHE_HOME", "/home/me/.xdg", 1);
@@ -173,7 +183,8 @@ static void test_places(void)
 	unsetenv("HOME");
 	is_int(fs_cache_dir(&none), -ENXIO, "%s", err_msg());
 	ok(!none, "and no folder that others share");
-	ok(fs_free_bytes(".") > 0 && fs_total_bytes(".") >= fs_free_bytes(".") && fs_total_bytes("none") < 0, "room on the disk");
+	ok(fs_free_bytes(".") > 0 && fs_total_bytes(".") >= fs_free_bytes(".") && fs_total_bytes("none") < 0,
+	   "room on the disk");
 }
 
 static void test_hashes(void)

@@ -35,8 +35,10 @@ static void test_hooks(void)
 	fs_mkdir_parent(hook);
 	fs_write_atomic(hook, script, strlen(script));
 	proc_ok(ARGV("chmod", "+x", hook), NULL, NULL);
-	is_int(GIT(.args = ARGV("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty", "-m", "x"), .cwd = "repo"), 0,
-	       "a commit");
+	is_int(GIT(.args = ARGV("-c", "user.name=a", "-c", "user.email=a@example.org", "commit", "-q", "--allow-empty",
+				"-m", "x"),
+		   .cwd = "repo"),
+	       0, "a commit");
 	ok(!fs_exists(ran), "runs no hook");
 }
 
@@ -47,12 +49,18 @@ static void test_configuration(void)
 
 	fs_mkdir_p("home");
 	fs_write_atomic("home/.gitconfig", "[user]\n\tname = from home\n", 24);
-	is_int(GIT(.args = ARGV("config", "user.name"), .cwd = "repo", .env_add = env), -EIO, "no configuration of the user's");
-	ok(says(&(struct git_spec){.args = ARGV("config", "user.name"), .cwd = "repo", .env_add = env, .user_config = true}, "from home\n"),
+	is_int(GIT(.args = ARGV("config", "user.name"), .cwd = "repo", .env_add = env), -EIO,
+	       "no configuration of the user's");
+	ok(says(
+		   &(struct git_spec){
+			   .args = ARGV("config", "user.name"), .cwd = "repo", .env_add = env, .user_config = true},
+		   "from home\n"),
 	   "but where it is asked for");
-	ok(says(&(struct git_spec){.args = ARGV("rev-list", "--count", "HEAD"), .git_dir = dir}, "1\n"), "a repository by its folder");
+	ok(says(&(struct git_spec){.args = ARGV("rev-list", "--count", "HEAD"), .git_dir = dir}, "1\n"),
+	   "a repository by its folder");
 	setenv("GIT_DIR", "/nowhere", 1);
-	ok(says(&(struct git_spec){.args = ARGV("rev-list", "--count", "HEAD"), .git_dir = dir}, "1\n"), "whatever our environment says");
+	ok(says(&(struct git_spec){.args = ARGV("rev-list", "--count", "HEAD"), .git_dir = dir}, "1\n"),
+	   "whatever our environment says");
 	unsetenv("GIT_DIR");
 	ok(says(&(struct git_spec){.args = ARGV("hash-object", "--stdin"), .cwd = "repo", .input = "abc"},
 		"f2ba8f84ab5c1bce84a7b441cb1959cfc7093b7f\n"), "its input");
@@ -64,19 +72,26 @@ static void test_limits(void)
 	int cancel = 1;
 
 	proc_ok(ARGV("dd", "if=/dev/urandom", "of=repo/large", "bs=1M", "count=3", "status=none"), NULL, NULL);
-	is_int(GIT(.args = ARGV("hash-object", "-w", "large"), .cwd = "repo", .file_size = 1 << 20), -EFBIG, "no file larger than allowed");
+	is_int(GIT(.args = ARGV("hash-object", "-w", "large"), .cwd = "repo", .file_size = 1 << 20), -EFBIG,
+	       "no file larger than allowed");
 	is_int(GIT(.args = ARGV("hash-object", "-w", "large"), .cwd = "repo"), 0, "else it is taken");
 	is_int(GIT(.args = ARGV("no-such-command"), .cwd = "repo"), -EIO, "git's own errors are others");
-	is_int(GIT(.args = ARGV("-c", "alias.wait=!sleep 20", "wait"), .cwd = "repo", .cancel = &cancel), -ECANCELED, "it can be stopped");
-	is_int(git_exec(&(struct git_spec){.args = ARGV("help", "-a"), .cwd = "repo", .max_output = 100}, &r), 0, "much output");
+	is_int(GIT(.args = ARGV("-c", "alias.wait=!sleep 20", "wait"), .cwd = "repo", .cancel = &cancel), -ECANCELED,
+	       "it can be stopped");
+	is_int(git_exec(&(struct git_spec){.args = ARGV("help", "-a"), .cwd = "repo", .max_output = 100}, &r), 0,
+	       "much output");
 	ok(r.truncated && r.out.len == 100, "is kept up to the limit");
 }
 
 static void test_status(void)
 {
-	static const struct { int status; const char *err; int want; } c[] = {
-		{0, "fatal: out of memory", 0}, {128, "fatal: Out of memory, malloc failed (tried to allocate 9 bytes)", -EFBIG},
-		{128, "error: file write error: No space left on device", -ENOSPC}, {128 + SIGXFSZ, "", -EFBIG}, {128 + SIGKILL, "", -EIO},
+	static const struct { int status; const char *err; int want;
+	} c[] = {
+		{0, "fatal: out of memory", 0},
+		{128, "fatal: Out of memory, malloc failed (tried to allocate 9 bytes)", -EFBIG},
+		{128, "error: file write error: No space left on device", -ENOSPC},
+		{128 + SIGXFSZ, "", -EFBIG},
+		{128 + SIGKILL, "", -EIO},
 		{128, "fatal: not a git repository", -EIO},
 	};
 

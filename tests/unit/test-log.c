@@ -43,7 +43,8 @@ int main(void)
 
 	unsetenv("JOURNAL_STREAM");
 	plain = logged(LOG_INFO_, "x");
-	ok(strlen(plain) == 11 && plain[2] == ':' && plain[5] == ':' && plain[8] == ' ', "the time stands in front: %s", plain);
+	ok(strlen(plain) == 11 && plain[2] == ':' && plain[5] == ':' && plain[8] == ' ', "the time stands in front: %s",
+	   plain);
 	says(LOG_INFO_, "hello", "hello\n", "a message");
 	says(LOG_WARN_, "hello", "warning: hello\n", "a warning");
 	says(LOG_ERR_, "hello", "error: hello\n", "an error");

@@ -15,7 +15,8 @@ static void test_values(void)
 	ok(metric_set_get(&m, "speed") && metric_set_get(&m, "speed")->value == 1, "by a name of its own");
 	is_int(metric_set_add(&m, "speed", 2, "B/s", 1, true), 0, "the same again");
 	ok(m.n == 1 && metric_set_get(&m, "speed")->value == 2, "is replaced");
-	ok(metric_set_add(&m, "bad", NAN, NULL, 0, false) == -EINVAL && metric_set_add(&m, "bad", INFINITY, NULL, 0, false) == -EINVAL,
+	ok(metric_set_add(&m, "bad", NAN, NULL, 0, false) == -EINVAL &&
+		   metric_set_add(&m, "bad", INFINITY, NULL, 0, false) == -EINVAL,
 	   "%s", err_msg());
 	ok(!metric_set_get(&m, "bad"), "what is no number is not there");
 	for (int i = 0; i < 500; i++) {
@@ -32,7 +33,8 @@ static void test_checks(void)
 {
 	static const char *const verdicts[] = {"pass", "unknown", "fail"};
 	/* what stands there after a first and a second verdict */
-	static const char *const after[3][3] = {{"pass", "unknown", "fail"}, {"unknown", "unknown", "fail"}, {"fail", "fail", "fail"}};
+	static const char *const after[3][3] = {
+		{"pass", "unknown", "fail"}, {"unknown", "unknown", "fail"}, {"fail", "fail", "fail"}};
 
 	for (int a = 0; a < 3; a++)
 		for (int b = 0; b < 3; b++) {
@@ -42,7 +44,8 @@ static void test_checks(void)
 			check_set_add(&c, "clock", verdicts[a], "first");
 			check_set_add(&c, "clock", verdicts[b], "second\x1b[2J");
 			k = check_set_get(&c, "clock");
-			ok(c.n == 1 && k && streq(k->verdict, after[a][b]), "%s, then %s: %s", verdicts[a], verdicts[b], k ? k->verdict : "none");
+			ok(c.n == 1 && k && streq(k->verdict, after[a][b]), "%s, then %s: %s", verdicts[a], verdicts[b],
+			   k ? k->verdict : "none");
 			ok(k && !strchr(k->evidence, '\x1b'), "its evidence is safe to look at");
 			check_set_release(&c);
 		}
@@ -55,9 +58,11 @@ static void test_verdicts(void)
 
 	for (int i = 0; i < run_verdict_words.n; i++)
 		ok(run_verdict_from(run_verdict_word((enum run_verdict)i), &v) == 0 && v == (enum run_verdict)i &&
-		   run_measured(v) + run_failed(v) + (v == RUN_INFRA) == 1, "%s is one of three kinds", run_verdict_word(v));
+			   run_measured(v) + run_failed(v) + (v == RUN_INFRA) == 1,
+		   "%s is one of three kinds", run_verdict_word(v));
 	ok(run_measured(RUN_UNTRUSTED) && !run_failed(RUN_INFRA) && run_failed(RUN_CRASHED), "and of the right one");
-	ok(build_state_from("broken", &b) == 0 && b == BUILD_BROKEN && build_state_from("failed", &b) == -EINVAL, "builds have words of their own");
+	ok(build_state_from("broken", &b) == 0 && b == BUILD_BROKEN && build_state_from("failed", &b) == -EINVAL,
+	   "builds have words of their own");
 }
 
 int main(void)

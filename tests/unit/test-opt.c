@@ -50,7 +50,8 @@ static void test_right(void)
 	is_int(parse("one -a two -n -5 three"), 0, "options stand anywhere");
 	ok(all && n == -5 && argc_left == 3 && streq(argv_left[2], "three"), "and a value may begin with -");
 	is_int(parse("one -- -a --none"), 0, "-- ends the options");
-	ok(!all && argc_left == 3 && streq(argv_left[0], "one") && streq(argv_left[1], "-a"), "what is behind it is left");
+	ok(!all && argc_left == 3 && streq(argv_left[0], "one") && streq(argv_left[1], "-a"),
+	   "what is behind it is left");
 	is_int(parse("-aj x -"), 0, "short ones together, and - is an operand");
 	ok(all && streq(job, "x") && argc_left == 1 && streq(argv_left[0], "-"), "their values");
 	is_int(parse("--a-long-name-that-fills-the-line a --a-long b"), 0, "a list, and a name that is cut short");
@@ -65,11 +66,17 @@ static void test_right(void)
 
 static void test_wrong(void)
 {
-	static const struct { const char *line, *says; } c[] = {
-		{"--nothing", "unknown option '--nothing'; --help lists them"}, {"--bots=3", "did you mean '--boots'?"},
-		{"-x", "unknown option '-x'"}, {"--job", "option '--job' needs a value"}, {"-n", "option '-n' needs a value"},
-		{"-n x", "--boots: 'x' is not a whole number"}, {"--ratio nan", "--ratio: 'nan' is not a finite number"},
-		{"--ratio 1,5", "--ratio: '1,5' is not a number"}, {"-t soon", "--time: 'soon' is not a time"},
+	static const struct { const char *line, *says;
+	} c[] = {
+		{"--nothing", "unknown option '--nothing'; --help lists them"},
+		{"--bots=3", "did you mean '--boots'?"},
+		{"-x", "unknown option '-x'"},
+		{"--job", "option '--job' needs a value"},
+		{"-n", "option '-n' needs a value"},
+		{"-n x", "--boots: 'x' is not a whole number"},
+		{"--ratio nan", "--ratio: 'nan' is not a finite number"},
+		{"--ratio 1,5", "--ratio: '1,5' is not a number"},
+		{"-t soon", "--time: 'soon' is not a time"},
 		{"--all=yes", "'--all=yes'"},
 	};
 

@@ -50,8 +50,12 @@ static void test_memory(void)
 
 static void test_status(void)
 {
-	static const struct { const char *script; int want; } c[] = {
-		{"exit 0", 0}, {"exit 7", 7}, {"kill -TERM $$", 128 + SIGTERM}, {"kill -KILL $$", 128 + SIGKILL}, {"no-such-command", 127}};
+	static const struct { const char *script; int want;
+	} c[] = {{"exit 0", 0},
+		 {"exit 7", 7},
+		 {"kill -TERM $$", 128 + SIGTERM},
+		 {"kill -KILL $$", 128 + SIGKILL},
+		 {"no-such-command", 127}};
 	_cleanup_(proc_result_release) struct proc_result none = {0};
 	_cleanup_buf_ struct buf out = {0};
 
@@ -62,8 +66,10 @@ static void test_status(void)
 		is_int(r.status, c[i].want, "its status");
 	}
 	ok(proc_run(&(struct proc_spec){.argv = ARGV("no-such-program-of-anybody")}, &none) < 0, "%s", err_msg());
-	is_int(proc_ok(ARGV("sh", "-c", "echo out; echo one >&2; echo 'the last\033[2J' >&2; exit 3"), NULL, &out), -EIO, "%s", err_msg());
-	ok(strstr(err_msg(), "status 3") && strstr(err_msg(), "the last") && !strstr(err_msg(), "one"), "the last line tells why");
+	is_int(proc_ok(ARGV("sh", "-c", "echo out; echo one >&2; echo 'the last\033[2J' >&2; exit 3"), NULL, &out),
+	       -EIO, "%s", err_msg());
+	ok(strstr(err_msg(), "status 3") && strstr(err_msg(), "the last") && !strstr(err_msg(), "one"),
+	   "the last line tells why");
 	ok(proc_have("sh") && !proc_have("no-such-program-of-anybody"), "what is in PATH");
 }
 
@@ -79,7 +85,8 @@ static void test_surroundings(void)
 		   (struct proc_spec){.input = "in\n", .cwd = "/", .env_add = ARGV("MORE=more")}, &r), 0, "a child");
 	is_str(buf_str(&r.out), "in\n/\nours more\n", "has its input, folder and environment");
 	is_str(buf_str(&r.err), "err\n", "and two outputs");
-	is_int(run("echo \"$KPB_TEST-$LC_ALL\"", (struct proc_spec){.env_clear = true}, &e), 0, "with an environment of its own");
+	is_int(run("echo \"$KPB_TEST-$LC_ALL\"", (struct proc_spec){.env_clear = true}, &e), 0,
+	       "with an environment of its own");
 	is_str(buf_str(&e.out), "-C.UTF-8\n", "nothing of ours");
 	is_int(run("cat; ls /proc/self/fd | wc -l", (struct proc_spec){0}, &closed), 0, "without input");
 	is_str(buf_str(&closed.out), "4\n", "it has no file of ours but its three");
@@ -116,8 +123,9 @@ static void test_parent(void)
 
 static void test_lines(void)
 {
-	static const struct { const char *text, *want; } c[] = {
-		{"", ""}, {"\n\n", ""}, {"one", "one"}, {"one\ntwo\n", "two"}, {"one\n\n \n", "one"}, {"one\r\n", "one"}};
+	static const struct { const char *text, *want;
+	} c[] = {{"", ""},	    {"\n\n", ""}, {"one", "one"}, {"one\ntwo\n", "two"}, {"one\n\n \n", "one"},
+		 {"one\r\n", "one"}};
 	char text[2000];
 	_cleanup_free_ char *cut = NULL;
 

@@ -12,7 +12,9 @@ static void list(void)
 		const struct report_ops *o = all[n];
 
 		ok(reporter_find(o->name) == o, "%s is found by its name", o->name);
-		ok(o->help && o->title && o->enabled && (!o->where || setting_find(o->settings, o->where)) && !o->put != !o->deliver, "%s is complete", o->name);
+		ok(o->help && o->title && o->enabled && (!o->where || setting_find(o->settings, o->where)) &&
+			   !o->put != !o->deliver,
+		   "%s is complete", o->name);
 		strv_add(&names, o->name);
 	}
 	strv_sort_uniq(&names);
@@ -53,7 +55,8 @@ static void own_settings(void)
 
 	report_settings_release(&settings);
 	report_settings_init(&settings);
-	ok(!reporter_enabled(mbox, &cfg) && smtp->check(report_settings_of(&settings, smtp), &key) == 0, "nothing is set, nothing is wrong");
+	ok(!reporter_enabled(mbox, &cfg) && smtp->check(report_settings_of(&settings, smtp), &key) == 0,
+	   "nothing is set, nothing is wrong");
 	mbox->complete(report_settings_of(&settings, mbox), "/srv/state");
 	ok(reporter_enabled(mbox, &cfg), "the mbox has a place in the state folder");
 	give("smtp", "smtp", "true");
@@ -67,7 +70,8 @@ static void own_settings(void)
 	ok(!strstr(err_msg(), "pw"), "without the password");
 	for (const struct report_ops *const *o = reporters(); *o; o++)
 		for (const struct setting *s = (*o)->settings; s && s->name; s++)
-			ok(s->help && *s->help && (*o)->size > s->offset, "%s: %s says what it is for", (*o)->name, s->name);
+			ok(s->help && *s->help && (*o)->size > s->offset, "%s: %s says what it is for", (*o)->name,
+			   s->name);
 }
 
 static void rows(void)

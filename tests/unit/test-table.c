@@ -61,7 +61,8 @@ int main(void)
 	csv = printed(&t, TABLE_CSV);
 	json = printed(&t, TABLE_JSON);
 	term = printed(&t, TABLE_TERM);
-	is_int(proc_ok(ARGV("/usr/bin/python3", "-c", both_py, csv, json), NULL, NULL), 0, "CSV and JSON hold the same cells");
+	is_int(proc_ok(ARGV("/usr/bin/python3", "-c", both_py, csv, json), NULL, NULL), 0,
+	       "CSV and JSON hold the same cells");
 	ok(!strchr(term, '\x1b') && strstr(term, "\\x1b[2J") && strstr(term, "1234.57") && strstr(term, "set again"),
 	   "a terminal shows them");
 	table_column(&none, "a", false);
