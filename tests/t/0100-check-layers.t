@@ -46,8 +46,8 @@ planted lib/unit.c 'struct strv {\n};' 'there is a strv in lib/base.h, too' "two
 planted lib/unit.c 'int x = sqlite3_open();' 'SQL belongs into db/' "SQL"
 planted lib/unit.c 'struct json_object *x = json_object_new_string("");' 'JSON goes out by' "JSON made elsewhere"
 planted lib/unit.c 'const char *x = "bwrap";' 'foreign code runs in' "a second box"
-planted bot/engine/report.c 'const char *x = "smtp";' 'only reporters/smtp.c knows "smtp"' "a reporter's name"
-planted reporters/facts.c 'const char *x = "qemu-icount";' 'knows "qemu-icount"; ask its ops' "a driver's name"
+planted bot/engine/report.c 'bool x = streq(way, "smtp");' 'only reporters/smtp.c knows "smtp"' "a reporter's name"
+planted reporters/facts.c 'bool x = machine_driver("qemu-icount");' 'knows "qemu-icount"; ask its ops' "a driver's name"
 echo '/* not sqlite3_open() */' >>lib/unit.c
 tools/check-layers >"$T/out"
 ok $? "a comment may name them"
