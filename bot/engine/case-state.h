@@ -8,6 +8,7 @@
 
 /* New state of a case, with an event that says why. */
 int case_state(struct engine *e, struct db_case *c, enum case_state state, const char *fmt, ...) _printf_(4, 5);
+/* Replaces its note; stored with the next state. */
 int case_note(struct db_case *c, const char *note);
 
 #endif

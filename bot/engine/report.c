@@ -7,10 +7,19 @@
 static int case_task(struct engine *e, const struct db_case *c, enum task_kind kind, const char *way,
 		     struct db_task *ret)
 {
-	_cleanup_free_ char *key = xasprintf("%s:%" PRId64 "%s%s", task_kind_word(kind), c->id, way ? ":" : "", way ? way : "");
-	_cleanup_free_ char *payload = task_payload_json(kind, &(struct task_payload){.case_id = c->id, .way = (char *)way});
+	_cleanup_free_ char *key =
+		xasprintf("%s:%" PRId64 "%s%s", task_kind_word(kind), c->id, way ? ":" : "", way ? way : "");
+	_cleanup_free_ char *payload =
+		task_payload_json(kind, &(struct task_payload){.case_id = c->id, .way = (char *)way});
 	_cleanup_free_ char *resource = task_resource(kind, NULL);
-	struct db_task t = {.kind = kind, .key = key, .priority = 400, .payload = payload, .resource = resource, .comparison = c->comparison, .case_id = c->id, .max_attempts = way ? 1000 : 5};
+	struct db_task t = {.kind = kind,
+			    .key = key,
+			    .priority = 400,
+			    .payload = payload,
+			    .resource = resource,
+			    .comparison = c->comparison,
+			    .case_id = c->id,
+			    .max_attempts = way ? 1000 : 5};
 	int64_t id;
 	int r = store_task_add(e->store, &t, NULL, &id);
 
@@ -109,8 +118,10 @@ static int told_before(struct engine *e, struct db_case *c)
 			r = case_state(e, c, CASE_REPORTED, "%s", c->note);
 		} else if (ignored) {
 			free(c->note);
-			c->note = xasprintf("case %" PRId64 " is about this commit and is ignored; 'kperfbot report send %"
-					    PRId64 "%s' mails this one", all[i].id, c->id, option);
+			c->note = xasprintf("case %" PRId64
+					    " is about this commit and is ignored; 'kperfbot report send %" PRId64
+					    "%s' mails this one",
+					    all[i].id, c->id, option);
 			r = case_state(e, c, CASE_IGNORED, "%s", c->note);
 		}
 	}
