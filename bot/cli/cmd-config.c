@@ -271,22 +271,36 @@ static void man_verb(const struct verb *v)
 	}
 }
 
-static void man_setting(const struct setting *s)
+/* "1 to 256; default: 1" */
+static void add_limits(const struct setting *s, struct buf *b)
 {
 	_cleanup_free_ char *dflt = setting_default_shown(s);
-	_cleanup_buf_ struct buf text = {0};
+	const bool none = !s->dflt && !s->otherwise && (s->type == SETTING_T_TEXT || s->type == SETTING_T_LIST);
 
-	buf_adds(&text, s->help);
 	if (s->max > s->min && s->type != SETTING_T_SECONDS)
-		buf_addf(&text, ", %.10g to %.10g", s->min, s->max);
+		buf_addf(b, "%.10g to %.10g", s->min, s->max);
 	for (int i = 0; s->words && i < s->words->n; i++)
-		buf_addf(&text, "%s%s", i ? ", " : ": ", s->words->word[i]);
-	buf_addf(&text, " (default: %s)", dflt);
+		buf_addf(b, "%s%s", i ? ", " : "", s->words->word[i]);
+	if (!none)
+		buf_addf(b, "%sdefault: %s", b->len ? "; " : "", dflt);
+}
+
+static void man_item(const char *name, const char *text)
+{
 	printf(".TP\n.B ");
-	roff_text(s->name);
+	roff_text(name);
 	putchar('\n');
-	roff_text(buf_str(&text));
+	roff_text(text);
 	putchar('\n');
+}
+
+static void man_setting(const struct setting *s)
+{
+	_cleanup_buf_ struct buf limits = {0}, text = {0};
+
+	add_limits(s, &limits);
+	buf_addf(&text, limits.len ? "%s (%s)" : "%s", s->help, buf_str(&limits));
+	man_item(s->name, buf_str(&text));
 }
 
 static void man_settings(const struct settings *part)
@@ -323,6 +337,9 @@ static void man_config(void)
 
 		printf(".SS %s\n", *s->name ? s->name : "At the top level");
 		man_settings(part);
+		if (streq(s->name, "judge"))
+			man_item("min_effects", "lines \"NAME: number\": smallest effects of metrics, globs and classes of "
+						"them, before min_effect");
 	}
 	man_reporters();
 	puts(".SS trees\nEach tree has its name, and below it:");

@@ -16,7 +16,8 @@ static const struct setting main_settings[] = {
 	SETTING(config, min_free_mb, "min_free_mb",
 		"no new work and no fetches while the state folder's disk has less", .min = 0, .max = 1 << 24, .dflt = "512"),
 	SETTING_WORD(config, sandbox, "sandbox", &sandbox_words,
-		     "none: trees then run with the robot's own rights, and each report says so", .dflt = "box"),
+		     "where code of trees runs; with none it has the robot's own rights, and each report says so",
+		     .dflt = "box"),
 	SETTING(config, build_memory_mb, "build_memory_mb", "all of a build together, with its /tmp", .min = 128,
 		.max = 1 << 24, .otherwise = "8192, or 3/4 of the machine's"),
 	SETTING(config, build_disk_mb, "build_disk_mb", "what a build's folders may hold", .min = 16, .max = 1 << 24,
@@ -50,7 +51,7 @@ static const struct setting judge_settings[] = {
 };
 static const struct setting mail_settings[] = {
 	SETTING(config, robot_name, "robot_name", "the sender's name", .dflt = "kernel performance bot"),
-	SETTING(config, robot_address, "robot_address", "and address", .dflt = "kperfbot@localhost.localdomain"),
+	SETTING(config, robot_address, "robot_address", "the sender's address", .dflt = "kperfbot@localhost.localdomain"),
 	SETTING(config, mail_allow, "allow", "globs of addresses that may get mail ('*': all)", .otherwise = "nobody"),
 	SETTING(config, mail_always_cc, "always_cc", "addresses that get a copy of each report, where 'allow' lets them"),
 	SETTING(config, mail_max_recipients, "max_recipients", "addresses of one report, at most", .min = 1, .max = 1000,
@@ -64,8 +65,8 @@ const struct config_section config_sections[] = {{"", main_settings}, {"judge", 
 
 /* What the database has in columns of their own. */
 static const struct setting tree_columns[] = {
-	SETTING(tree_config, url, "url", "where git fetches it", .url = true),
-	SETTING(tree_config, enabled, "enabled", "watch it", .dflt = "true"),
+	SETTING(tree_config, url, "url", "where git fetches it; needed", .url = true),
+	SETTING(tree_config, enabled, "enabled", "whether it is watched", .dflt = "true"),
 	SETTING(tree_config, program, "program", "a user-space program, not a kernel"),
 	SETTING_END,
 };
@@ -83,7 +84,7 @@ static const struct setting tree_settings[] = {
 	SETTING(tree_config, branch_label, "branch_label", "branch label in the subject of reports"),
 	SETTING(tree_config, mail_cc, "mail_cc", "addresses that get a copy of each report"),
 	SETTING(tree_config, build_command, "build_command", "program: how to build it", .otherwise = TREE_COMMAND),
-	SETTING(tree_config, artefact, "artefact", "program: file or folder that the build leaves, to be kept"),
+	SETTING(tree_config, artefact, "artefact", "program: file or folder that the build leaves, to be kept; needed there"),
 	SETTING(tree_config, trusted, "trusted",
 		"program: it may do all that the robot may, network included, when it is measured"),
 	SETTING_END,
@@ -94,8 +95,8 @@ static const struct setting tree_marks[] = {
 	SETTING_END,
 };
 const struct setting canary_settings[] = {
-	SETTING(canary_config, job, "job", "job that the canary runs"),
-	SETTING(canary_config, commit, "commit", "what it runs on: an id or a tag"),
+	SETTING(canary_config, job, "job", "job that the canary runs; needed"),
+	SETTING(canary_config, commit, "commit", "what it runs on: an id or a tag; needed"),
 	SETTING(canary_config, tree, "tree", "where that is", .otherwise = "the tree that is measured"),
 	SETTING_END,
 };

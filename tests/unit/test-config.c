@@ -77,11 +77,50 @@ static void test_numbers(void)
 	config_release(&c);
 }
 
+/* Trees as older programs stored them, and what comes back of a whole one. */
+static void test_stored_trees(void)
+{
+	static const char old[] = "{\"branches\":[],\"interval\":60.0,\"kconfig\":\"vm-net\",\"jobs\":[\"a\"],\"mail_cc\":[],"
+				  "\"max_commits\":20000,\"of_file\":true,\"machine\":\"qemu\",\"forgotten\":1}";
+	struct db_tree row = {.name = (char *)"t", .url = (char *)"https://example.org/t.git", .kind = (char *)"kernel",
+			      .enabled = true, .settings = (char *)old};
+	struct settings a[TREE_PARTS], b[TREE_PARTS];
+	struct tree_config t = {0}, back = {0};
+	_cleanup_free_ char *json = NULL;
+
+	is_int(tree_config_from_db(&row, &t), 0, "an old row");
+	ok(t.interval_s == 60 && t.branches.n == 0 && t.jobs.n == 1 && t.of_file && !t.trusted, "has its settings");
+	is_str(t.kconfig, "vm-net", "its kconfig");
+	ok(!t.build_command && !t.artefact && !t.branch_label, "and no others");
+	json = tree_config_to_json(&t);
+	row.settings = json;
+	is_int(tree_config_from_db(&row, &back), 0, "stored again");
+	tree_config_settings(&t, a);
+	tree_config_settings(&back, b);
+	for (size_t i = 0; a[i].table; i++)
+		for (const struct setting *s = a[i].table; s->name; s++)
+			ok(setting_equal(s, a[i].base, b[i].base), "%s comes back", s->name);
+	ok(back.of_file, "as does where it is from");
+	tree_config_release(&t);
+	tree_config_release(&back);
+	row.settings = NULL;
+	row.kind = (char *)"program";
+	is_int(tree_config_from_db(&row, &t), 0, "a row without settings");
+	ok(t.interval_s == 300 && t.max_commits == 20000 && streq(t.branches.v[0], "*"), "has the defaults");
+	ok(streq(t.kconfig, "program") && streq(t.build_command, "make") && streq(t.machine, machine_default(true)),
+	   "those of a program");
+	tree_config_release(&t);
+	row.settings = (char *)"[1]";
+	is_int(tree_config_from_db(&row, &t), -EBADMSG, "what is no object");
+	ok(strstr(err_msg(), "tree 't'"), "names the tree");
+}
+
 int main(void)
 {
 	if (!mkdtemp(dir))
 		return 1;
 	test_numbers();
+	test_stored_trees();
 	test_driver_settings();
 	fs_rm_rf(dir);
 	return tap_done();
