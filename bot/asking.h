@@ -30,7 +30,5 @@ int asking_withdraw(struct ctx *c, struct asking *a, struct asking_left *ret);
 void asking_sweep(struct ctx *c);
 /* True while a process that lives waits for that comparison. */
 bool asking_lives(struct ctx *c, int64_t comparison);
-/* How the note of a case that was stopped begins: the same question, asked again, goes on with it. */
-#define ASKING_STOPPED "stopped before the end"
 
 #endif

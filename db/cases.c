@@ -6,6 +6,7 @@ WORDS_DEFINE(comparison_state, COMPARISON_STATES, "state of a comparison");
 WORDS_DEFINE(fault, FAULTS, "fault");
 WORDS_DEFINE(asked_by, ASKERS, "way to ask");
 WORDS_DEFINE(case_state, CASE_STATES, "state of a case");
+WORDS_DEFINE(case_stop, CASE_STOPS, "way to stop a case");
 WORDS_DEFINE(delivery_state, DELIVERY_STATES, "state of a delivery");
 
 #define Q(member, type, ...) FIELD(struct db_comparison, member, #member, type, ##__VA_ARGS__)
@@ -44,8 +45,8 @@ static const struct field CASE_FIELDS[] = {
 	C(effect_hi, FT_REAL),
 	C(culprit, FT_TEXT),
 	C(posterior, FT_REAL),
-	C(proof, FT_TEXT),
-	C(candidates, FT_TEXT),
+	C(commits, FT_INT),
+	C(stopped, FT_WORD, .words = &case_stop_words),
 	C(boots, FT_INT),
 	C(builds, FT_INT),
 	C(note, FT_TEXT),

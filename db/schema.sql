@@ -202,8 +202,8 @@ CREATE TABLE comparison (
 	job TEXT NOT NULL REFERENCES job,
 	machine INTEGER NOT NULL REFERENCES machine,
 	epoch TEXT NOT NULL DEFAULT '',                 -- configuration and toolchain it was asked under
-	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'different', 'broken', 'cancelled',
-								       'disturbed')), -- same: also "no change shown", see reason
+	state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'no change shown', 'different',
+								       'broken', 'cancelled', 'disturbed')),
 	reason TEXT,
 	created INTEGER NOT NULL, ended INTEGER,
 	after_run INTEGER NOT NULL DEFAULT 0,           -- newest run when it was asked: only later ones count
@@ -220,14 +220,15 @@ CREATE TABLE "case" (
 	id INTEGER PRIMARY KEY,
 	comparison INTEGER NOT NULL REFERENCES comparison ON DELETE CASCADE,
 	metric INTEGER NOT NULL REFERENCES metric,
-	state TEXT NOT NULL CHECK (state IN ('suspected', 'confirmed', 'bisecting', 'proving', 'found', 'reported',
-					     'unmailed', 'undelivered', 'fixed', 'ignored', 'not-reproduced')),
+	state TEXT NOT NULL CHECK (state IN ('confirmed', 'bisecting', 'proving', 'found', 'reported', 'unmailed',
+					     'undelivered', 'ignored', 'not-reproduced')),
+	stopped TEXT NOT NULL DEFAULT ''                -- what kept it from its end: an error that stayed, or who asked
+		CHECK (stopped IN ('', 'error', 'asker')),
 	part INTEGER NOT NULL DEFAULT 0,                -- 0: whole change; 1..: a further culprit of the same comparison
 	confidence REAL NOT NULL,                       -- asked posterior
 	effect REAL, effect_lo REAL, effect_hi REAL,    -- relative change head against base, and its interval
 	culprit TEXT, posterior REAL,
-	proof TEXT,                                     -- JSON: parent, boots, means, effect, interval, p, revert
-	candidates TEXT,                                -- JSON: what is left when it is a set; what was dropped, and why
+	commits INTEGER NOT NULL DEFAULT 0,             -- in the range, when a search has ended; 0: not known
 	boots INTEGER NOT NULL DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0,
 	note TEXT,                                      -- who ignored it and why, or why it ended
 	failure TEXT,                                   -- what fails, 'VERDICT: CAUSE' of a run; NULL: a metric has changed
@@ -235,6 +236,34 @@ CREATE TABLE "case" (
 	asked TEXT NOT NULL DEFAULT 'hand'              -- its comparison's; reopened: 'hand'
 		CHECK (asked IN ('hand', 'hand-mail', 'daemon')),
 	UNIQUE (comparison, metric, part)
+) STRICT;
+
+CREATE TABLE proof (                                    -- a commit that the search named, against its parent, in turns
+	id INTEGER PRIMARY KEY,                         -- the last written is the largest
+	"case" INTEGER NOT NULL REFERENCES "case" ON DELETE CASCADE,
+	commit_oid TEXT NOT NULL, parent TEXT,
+	state TEXT NOT NULL CHECK (state IN ('open', 'shown', 'contradicted')),
+	tries INTEGER NOT NULL DEFAULT 1,               -- how often it began: the machine may have been unsteady
+	after_run INTEGER,                              -- only later runs count
+	boots_parent INTEGER, boots_culprit INTEGER,
+	mean_parent REAL, mean_culprit REAL, sd REAL,   -- of a failure: its rates
+	effect REAL, lo REAL, hi REAL, p REAL,          -- relative change and its interval; of a failure: difference of the rates
+	align INTEGER NOT NULL DEFAULT 0,               -- 1: to be measured with aligned functions, too
+	aligned_after INTEGER, aligned_effect REAL, aligned TEXT,       -- aligned, revert: what came of it, for people
+	revert_after INTEGER, revert_commit TEXT, revert TEXT,
+	UNIQUE ("case", commit_oid)
+) STRICT;
+
+CREATE TABLE candidate (                                -- commits of the range of a case whose search has ended
+	id INTEGER PRIMARY KEY,
+	"case" INTEGER NOT NULL REFERENCES "case" ON DELETE CASCADE,
+	commit_oid TEXT NOT NULL,
+	state TEXT NOT NULL CHECK (state IN ('left', 'dropped')),
+	reason TEXT NOT NULL DEFAULT ''                 -- why it cannot be the one, or could not be measured
+		CHECK (reason IN ('', 'empty', 'docs', 'other-arch', 'tools', 'not-built', 'same-image', 'no-build',
+				  'no-boot', 'runs-fail', 'other-failure', 'cleared')),
+	posterior REAL,                                 -- left
+	UNIQUE ("case", commit_oid)
 ) STRICT;
 
 CREATE TABLE report (

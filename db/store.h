@@ -199,7 +199,8 @@ int store_pair_check_get(struct store *s, int64_t build, const char *base, const
 
 /* ---- comparisons, cases ---- */
 #define COMPARISON_STATES(X)                                                                                           \
-	X(COMPARISON_OPEN, "open") X(COMPARISON_SAME, "same") X(COMPARISON_DIFFERENT, "different")                     \
+	X(COMPARISON_OPEN, "open") X(COMPARISON_SAME, "same") X(COMPARISON_UNSHOWN, "no change shown")                 \
+	X(COMPARISON_DIFFERENT, "different")                                                                           \
 	X(COMPARISON_BROKEN, "broken") X(COMPARISON_CANCELLED, "cancelled") X(COMPARISON_DISTURBED, "disturbed")
 WORDS_ENUM(comparison_state, COMPARISON_STATES);
 /* Of a broken one: the side that could not be measured. FAULT_INFRA: ours, it says nothing about the commits. */
@@ -234,9 +235,14 @@ int store_comparison_again(struct store *s, int64_t id);        /* runs until no
 	X(CASE_FOUND, "found") X(CASE_REPORTED, "reported") X(CASE_UNMAILED, "unmailed")                               \
 	X(CASE_UNDELIVERED, "undelivered") X(CASE_IGNORED, "ignored") X(CASE_NOT_REPRODUCED, "not-reproduced")
 WORDS_ENUM(case_state, CASE_STATES);
+/* What kept a case from its end: an error that stayed, or whoever asked stopped it. */
+#define CASE_STOPS(X) X(STOPPED_NOT, "") X(STOPPED_BY_ERROR, "error") X(STOPPED_BY_ASKER, "asker")
+WORDS_ENUM(case_stop, CASE_STOPS);
 struct db_case {
-	int64_t id, comparison, part, boots, builds; char *metric, *culprit, *proof, *candidates, *note;
+	int64_t id, comparison, part, boots, builds; char *metric, *culprit, *note;
+	int64_t commits;        /* in its range, once a search has ended; 0: not known */
 	enum case_state state;
+	enum case_stop stopped;
 	enum asked_by asked;    /* only read */
 	char *failure;          /* "VERDICT: CAUSE" of the runs that fail; NULL: a metric has changed */
 	double confidence, effect, effect_lo, effect_hi, posterior; usec_t opened, changed;
@@ -251,6 +257,37 @@ bool db_case_measures(const struct db_case *c); /* that work is builds and runs,
 bool db_case_found(const struct db_case *c);    /* found, whatever became of its report */
 int store_case_by_id(struct store *s, int64_t id, struct db_case *ret);
 int store_cases(struct store *s, struct db_case **ret, size_t *ret_n);
+
+/* A commit that the search of a case named, against its parent: one row for each case and commit. Of a case about a failure
+ * the means are failure rates and the effect is their difference. */
+#define PROOF_STATES(X) X(PROOF_OPEN, "open") X(PROOF_SHOWN, "shown") X(PROOF_CONTRADICTED, "contradicted")
+WORDS_ENUM(proof_state, PROOF_STATES);
+struct db_proof {
+	int64_t id, case_id, tries; char *commit, *parent; enum proof_state state;
+	int64_t after_run;      /* only runs with a larger id count; so do the other two; 0: not begun */
+	int64_t boots_parent, boots_culprit;    /* 0: not recorded */
+	double mean_parent, mean_culprit, sd, effect, lo, hi, p;        /* sd absolute, effect and its interval relative */
+	bool align;             /* asked for with aligned functions, whatever the configuration says */
+	int64_t aligned_after; double aligned_effect; char *aligned;    /* aligned, revert: what came of it, for people */
+	int64_t revert_after; char *revert_commit, *revert;
+};
+#define DB_PROOF_INIT                                                                                                  \
+	((struct db_proof){.mean_parent = NAN, .mean_culprit = NAN, .sd = NAN, .effect = NAN, .lo = NAN, .hi = NAN,    \
+			   .p = NAN, .aligned_effect = NAN})
+void db_proof_release(struct db_proof *p);
+int store_proof_put(struct store *s, const struct db_proof *p);         /* insert or replace by case and commit */
+/* Of the commit that the case names; -ENOENT also where it names none. */
+int store_proof_get(struct store *s, const struct db_case *c, struct db_proof *ret);
+int store_proofs(struct store *s, int64_t case_id, struct db_proof **ret, size_t *ret_n);       /* last written last */
+
+/* Commits of the range of a case whose search has ended: those that are left, and why others were dropped. One that is left
+ * has a reason, too, where it could not be measured. */
+#define CANDIDATE_STATES(X) X(CANDIDATE_LEFT, "left") X(CANDIDATE_DROPPED, "dropped")
+WORDS_ENUM(candidate_state, CANDIDATE_STATES);
+struct db_candidate { int64_t case_id; char *commit; enum candidate_state state; enum dropped reason; double posterior; };
+void db_candidate_release(struct db_candidate *c);
+int store_candidates_put(struct store *s, int64_t case_id, const struct db_candidate *c, size_t n);     /* instead of all others */
+int store_candidates(struct store *s, int64_t case_id, struct db_candidate **ret, size_t *ret_n);
 
 /* ---- reports ---- */
 struct db_report { int64_t id, case_id; char *message_id, *subject, *recipients, *text; usec_t created; };

@@ -77,8 +77,8 @@ static void add_posterior(const struct facts *f, struct buf *out)
 		 f->single ? "this commit" : "one of these");
 	if (f->commits > 0)
 		buf_addf(&t, ", of %" PRId64 " in the range", f->commits);
-	if (f->dropped.n)
-		buf_addf(&t, " (%zu left out: they cannot matter or do not build)", f->dropped.n);
+	if (f->n_dropped)
+		buf_addf(&t, " (%zu left out: they cannot matter or do not build)", f->n_dropped);
 	if (isfinite(f->c.confidence) && f->c.confidence > 0)
 		buf_addf(&t, "; asked for: %.6g%%", 100 * f->c.confidence);
 	add_wrapped(out, "posterior", buf_str(&t));
@@ -88,7 +88,7 @@ static const char *boots_word(const struct facts *f) { return facts_booted(f) ? 
 
 static void add_failure_proof(const struct facts *f, struct buf *out)
 {
-	const struct proof *p = &f->proof;
+	const struct db_proof *p = &f->proof;
 	_cleanup_buf_ struct buf t = {0};
 
 	buf_addf(&t,
@@ -101,7 +101,7 @@ static void add_failure_proof(const struct facts *f, struct buf *out)
 
 static void add_proof(const struct facts *f, struct buf *out)
 {
-	const struct proof *p = &f->proof;
+	const struct db_proof *p = &f->proof;
 	_cleanup_buf_ struct buf t = {0};
 
 	if (!f->proven) {
@@ -252,7 +252,7 @@ static void add_range(const struct facts *f, struct buf *out)
 	buf_addf(&t, "%.10s (good) .. %.10s (bad)", f->cmp.base, f->cmp.head);
 	if (f->commits > 0)
 		buf_addf(&t, ", %" PRId64 " commit%s", f->commits, f->commits == 1 ? "" : "s");
-	if (isfinite(f->c.effect) && f->proof.there && !f->c.failure) {
+	if (isfinite(f->c.effect) && f->proof.state == PROOF_SHOWN && !f->c.failure) {
 		buf_adds(&t, "; the whole range: ");
 		add_signed_percent(&t, f->c.effect);
 	}

@@ -7,61 +7,34 @@
 
 #define MAX_COMMITS 20000
 
-static double number_of(json_object *o, const char *key)
-{
-	return json_get_double(o, key, NAN);
-}
-
 static char *text_of(json_object *o, const char *key)
 {
 	return xstrdup(json_get_text(o, key));
 }
 
-static int64_t count(double v)
+static int load_candidates(struct store *s, struct facts *f)
 {
-	return v >= 0 && v < 1e9 ? (int64_t)v : 0;
+	struct db_candidate *list = NULL;
+	size_t n = 0;
+	int r = store_candidates(s, f->c.id, &list, &n);
+
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		if (list[i].state == CANDIDATE_LEFT)
+			strv_add(&f->left, list[i].commit);
+	for (size_t i = 0; r >= 0 && i < n; i++)
+		f->n_dropped += list[i].reason || list[i].state == CANDIDATE_DROPPED;
+	DB_LIST_RELEASE(list, n, db_candidate_release);
+	f->commits = f->c.commits;
+	return r;
 }
 
-static void load_proof(const char *json, struct proof *p)
+static int load_proof(struct store *s, struct facts *f)
 {
-	_cleanup_json_ json_object *o = json_object_of(json);
+	int r = store_proof_get(s, &f->c, &f->proof);
 
-	*p = (struct proof){.mean_parent = NAN, .mean_culprit = NAN, .effect = NAN, .lo = NAN, .hi = NAN, .p = NAN};
-	if (!o)
-		return;
-	p->parent = text_of(o, "parent");
-	p->revert = text_of(o, "revert");
-	p->aligned = text_of(o, "aligned");
-	p->boots_parent = count(number_of(o, "boots_parent"));
-	p->boots_culprit = count(number_of(o, "boots_culprit"));
-	p->mean_parent = number_of(o, "mean_parent");
-	p->mean_culprit = number_of(o, "mean_culprit");
-	p->effect = number_of(o, "effect");
-	p->lo = number_of(o, "lo");
-	p->hi = number_of(o, "hi");
-	p->p = number_of(o, "p");
-	p->there = isfinite(p->effect) && isfinite(p->p);
-}
-
-static void load_candidates(const char *json, struct facts *f)
-{
-	_cleanup_json_ json_object *o = json_object_of(json);
-	json_object *l = json_get(o, "set");
-
-	for (size_t i = 0; i < json_n(l); i++) {
-		const char *oid = json_get_text(json_at(l, i), "commit");
-
-		if (oid)
-			strv_add(&f->left, oid);
-	}
-	l = json_get(o, "dropped");
-	for (size_t i = 0; i < json_n(l); i++) {
-		const char *oid = json_get_text(json_at(l, i), "commit"), *why = json_get_text(json_at(l, i), "why");
-
-		if (oid)
-			strv_addf(&f->dropped, "%.10s %s", oid, why ? why : "");
-	}
-	f->commits = count(number_of(o, "commits"));
+	if (r == -ENOENT)
+		f->proof = DB_PROOF_INIT;
+	return r == -ENOENT ? 0 : r;
 }
 
 static int load_job(struct facts *f)
@@ -116,10 +89,10 @@ static int load_rows(struct store *s, int64_t id, struct facts *f)
 
 static void judge(struct facts *f)
 {
-	bool own = f->proof.there;
+	bool own = f->proof.state == PROOF_SHOWN;
 
 	f->single = f->c.culprit && f->left.n <= 1;
-	f->proven = f->single && f->proof.there;
+	f->proven = f->single && f->proof.state == PROOF_SHOWN;
 	f->effect = own ? f->proof.effect : f->c.effect;
 	f->lo = own ? f->proof.lo : f->c.effect_lo;
 	f->hi = own ? f->proof.hi : f->c.effect_hi;
@@ -190,8 +163,11 @@ int facts_load(struct store *s, int64_t case_id, const char *git_dir, struct fac
 
 	if (r < 0)
 		return err_prefix(r, "case %" PRId64, case_id);
-	load_proof(f.c.proof, &f.proof);
-	load_candidates(f.c.candidates, &f);
+	r = load_proof(s, &f);
+	if (r >= 0)
+		r = load_candidates(s, &f);
+	if (r < 0)
+		return r;
 	judge(&f);
 	load_commits(git_dir, &f);
 	load_series(s, git_dir, &f);
@@ -212,11 +188,8 @@ void facts_release(struct facts *f)
 	db_job_release(&f->job);
 	db_machine_release(&f->machine);
 	metric_info_release(&f->metric);
-	free(f->proof.parent);
-	free(f->proof.revert);
-	free(f->proof.aligned);
+	db_proof_release(&f->proof);
 	strv_release(&f->left);
-	strv_release(&f->dropped);
 	free(f->good);
 	free(f->bad);
 	commit_info_release(&f->good_info);

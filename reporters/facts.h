@@ -2,13 +2,6 @@
 /*
  * facts.h - everything that is known about a case, gathered once from the database and git, for the mail, the script
  * and "case show". What is missing is NULL or NAN and stays out of the text.
- *
- * The two JSON columns of a case, as written by the bisection (all keys may be missing):
- *	proof       {"parent": OID, "boots_parent": N, "boots_culprit": N, "mean_parent": X, "mean_culprit": X,
- *	             "effect": X, "lo": X, "hi": X (relative), "p": P, "revert": TEXT, "aligned": TEXT}
- *	            of a case about a failure the means are failure rates and the effect is their difference
- *	candidates  {"commits": N in the range, "set": [{"commit": OID}, ...] where they cannot be told apart,
- *	             "dropped": [{"commit": OID, "why": TEXT}, ...]}
  */
 #ifndef KPB_REPORTERS_FACTS_H
 #define KPB_REPORTERS_FACTS_H
@@ -17,13 +10,6 @@
 #include "lib/buf.h"
 #include "lib/change.h"
 
-struct proof {
-	bool there;
-	char *parent, *revert, *aligned;
-	int64_t boots_parent, boots_culprit;    /* 0: not recorded */
-	double mean_parent, mean_culprit, effect, lo, hi, p;
-};
-
 struct facts {
 	struct db_case c;
 	struct db_comparison cmp;
@@ -31,8 +17,9 @@ struct facts {
 	struct db_job job;
 	struct db_machine machine;
 	struct metric_info metric;
-	struct proof proof;
-	struct strv left, dropped;      /* candidates; "OID why" */
+	struct db_proof proof;          /* of the culprit; without one it is not PROOF_SHOWN */
+	struct strv left;               /* candidates that cannot be told apart */
+	size_t n_dropped;
 	int64_t commits;                /* in the range, 0: not known */
 	bool single, proven;            /* one culprit; and it has a proof */
 	char *good, *bad;               /* the two kernels that are compared: parent and culprit, or base and head */

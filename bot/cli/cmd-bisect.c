@@ -34,24 +34,105 @@ static int all_ended(void *arg, struct ctx *c)
 	return !open;
 }
 
-/* The commits that cannot be told apart, as [{"commit", "posterior"}, ...]; NULL where the answer is no set. */
-static struct json_object *case_set(const struct db_case *k)
+static void add_finite(struct json_object *o, const char *key, double v)
 {
-	struct json_object *o = k->candidates ? json_tokener_parse(k->candidates) : NULL, *set = NULL;
-
-	if (json_object_is_type(o, json_type_object))
-		set = json_object_get(json_object_object_get(o, "set"));
-	json_object_put(o);
-	if (k->culprit || !json_object_is_type(set, json_type_array) || !json_object_array_length(set)) {
-		json_object_put(set);
-		return NULL;
-	}
-	return set;
+	if (isfinite(v))
+		json_object_object_add(o, key, json_object_new_double(v));
 }
 
-static struct json_object *case_json(const struct db_case *k)
+/* The commits that cannot be told apart, as [{"commit", "posterior"}, ...]; NULL where the answer is no set. */
+static struct json_object *case_set(struct store *s, const struct db_case *k)
 {
-	struct json_object *set = case_set(k);
+	struct json_object *set = json_object_new_array();
+	struct db_candidate *list = NULL;
+	size_t n = 0;
+
+	if (!k->culprit)
+		(void)store_candidates(s, k->id, &list, &n);
+	for (size_t i = 0; i < n; i++) {
+		struct json_object *x = json_object_new_object();
+
+		json_object_object_add(x, "commit", json_text(list[i].commit));
+		add_finite(x, "posterior", list[i].posterior);
+		if (list[i].state == CANDIDATE_LEFT)
+			json_object_array_add(set, x);
+		else
+			json_object_put(x);
+	}
+	DB_LIST_RELEASE(list, n, db_candidate_release);
+	if (json_object_array_length(set))
+		return set;
+	json_object_put(set);
+	return NULL;
+}
+
+static void add_text(struct json_object *o, const char *key, const char *v)
+{
+	if (v)
+		json_object_object_add(o, key, json_text(v));
+}
+
+static void add_count(struct json_object *o, const char *key, int64_t v)
+{
+	if (v)
+		json_object_object_add(o, key, json_object_new_int64(v));
+}
+
+static void proof_json(const struct db_proof *p, struct json_object *o)
+{
+	add_text(o, "parent", p->parent);
+	add_count(o, "after_run", p->after_run);
+	add_count(o, "tries", p->tries);
+	add_count(o, "boots_parent", p->boots_parent);
+	add_count(o, "boots_culprit", p->boots_culprit);
+	add_finite(o, "mean_parent", p->mean_parent);
+	add_finite(o, "mean_culprit", p->mean_culprit);
+	add_finite(o, "sd", p->sd);
+	add_finite(o, "effect", p->effect);
+	add_finite(o, "lo", p->lo);
+	add_finite(o, "hi", p->hi);
+	add_finite(o, "p", p->p);
+	add_count(o, "align", p->align);
+	add_count(o, "aligned_after", p->aligned_after);
+	add_finite(o, "aligned_effect", p->aligned_effect);
+	add_text(o, "aligned", p->aligned);
+	add_text(o, "revert_commit", p->revert_commit);
+	add_count(o, "revert_after", p->revert_after);
+	add_text(o, "revert", p->revert);
+}
+
+/* The proof of the culprit, and those that contradicted the search before; NULL: none yet. */
+static struct json_object *case_proof(struct store *s, const struct db_case *k)
+{
+	struct json_object *o = json_object_new_object(), *contradicted = json_object_new_array();
+	struct db_proof *p = NULL;
+	size_t n = 0;
+
+	(void)store_proofs(s, k->id, &p, &n);
+	for (size_t i = 0; i < n; i++)
+		if (p[i].state == PROOF_CONTRADICTED) {
+			struct json_object *x = json_object_new_object();
+
+			json_object_object_add(x, "commit", json_text(p[i].commit));
+			json_object_object_add(x, "parent", json_text(p[i].parent));
+			json_object_object_add(x, "effect", isfinite(p[i].effect) ? json_object_new_double(p[i].effect) : NULL);
+			json_object_array_add(contradicted, x);
+		} else if (streq(p[i].commit, k->culprit)) {
+			proof_json(&p[i], o);
+		}
+	DB_LIST_RELEASE(p, n, db_proof_release);
+	if (json_object_array_length(contradicted))
+		json_object_object_add(o, "contradicted", json_object_get(contradicted));
+	json_object_put(contradicted);
+	if (json_object_object_length(o))
+		return o;
+	json_object_put(o);
+	return NULL;
+}
+
+static struct json_object *case_json(struct store *s, const struct db_case *k)
+{
+	struct json_object *set = case_set(s, k), *proof = case_proof(s, k);
 	struct json_object *o = json_object_new_object();
 
 	json_object_object_add(o, "case", json_object_new_int64(k->id));
@@ -62,16 +143,14 @@ static struct json_object *case_json(const struct db_case *k)
 		json_object_object_add(o, "culprit", json_text(k->culprit));
 	if (set)
 		json_object_object_add(o, "set", set);
-	if (isfinite(k->posterior))
-		json_object_object_add(o, "posterior", json_object_new_double(k->posterior));
-	if (isfinite(k->effect))
-		json_object_object_add(o, "effect", json_object_new_double(k->effect));
+	add_finite(o, "posterior", k->posterior);
+	add_finite(o, "effect", k->effect);
 	if (k->failure)
 		json_object_object_add(o, "failure", json_text(k->failure));
 	json_object_object_add(o, "boots", json_object_new_int64(k->boots));
 	json_object_object_add(o, "builds", json_object_new_int64(k->builds));
-	if (k->proof)
-		json_object_object_add(o, "proof", json_tokener_parse(k->proof));
+	if (proof)
+		json_object_object_add(o, "proof", proof);
 	return o;
 }
 
@@ -90,11 +169,11 @@ static void print_mailed(const struct ctx *c, const struct db_case *k)
 		       "%" PRId64 "%s --force' tries again\n", k->id, k->id, option);
 }
 
-static void print_case(const struct db_case *k)
+static void print_case(struct store *s, const struct db_case *k)
 {
 	_cleanup_free_ char *what = k->failure ? xasprintf("fails (%s)", k->failure)
 					       : xasprintf("%s %+.3f%%", k->metric, 100 * k->effect);
-	struct json_object *set = case_set(k);
+	struct json_object *set = case_set(s, k);
 
 	term_printf(stdout, "case %" PRId64 ": %s: %s%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n",
 		    k->id, case_state_word(k->state), what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior,
@@ -110,31 +189,32 @@ static int print_result(struct ctx *c, int64_t id, bool *ret_found)
 	struct db_comparison cmp = {0};
 	struct db_case *cases = NULL;
 	struct json_object *o = json_object_new_object(), *list = json_object_new_array();
-	const char *word;
+	_cleanup_free_ char *told = NULL;
+	const char *reason;
 	size_t n = 0;
 	int r = store_comparison_by_id(c->store, id, &cmp);
 
-	word = engine_ended_word(cmp.state, cmp.reason);
 	if (r >= 0)
 		r = store_cases(c->store, &cases, &n);
+	told = xasprintf("%s: %s", comparison_state_word(cmp.state), cmp.reason ? cmp.reason : "");
+	reason = cmp.state == COMPARISON_UNSHOWN ? told : cmp.reason ? cmp.reason : "";
 	if (r >= 0 && !c->json)
-		term_printf(stdout, "%.12s..%.12s: %s%s%s\n", cmp.base, cmp.head, word, *word ? ": " : "",
-			    cmp.reason ? cmp.reason : "");
+		term_printf(stdout, "%.12s..%.12s: %s\n", cmp.base, cmp.head, told);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
 		const struct db_case *k = &cases[i];
 
 		if (k->comparison != id)
 			continue;
 		*ret_found |= k->culprit && db_case_found(k);
-		json_object_array_add(list, case_json(k));
+		json_object_array_add(list, case_json(c->store, k));
 		if (!c->json)
-			print_case(k);
+			print_case(c->store, k);
 		if (!c->json)
 			print_mailed(c, k);
 	}
 	if (r >= 0 && c->json) {
-		json_object_object_add(o, "comparison", json_text(*word ? word : NO_CHANGE_SHOWN));
-		json_object_object_add(o, "reason", json_text(cmp.reason ? cmp.reason : ""));
+		json_object_object_add(o, "comparison", json_text(comparison_state_word(cmp.state)));
+		json_object_object_add(o, "reason", json_text(reason));
 		json_object_object_add(o, "cases", json_object_get(list));
 		json_print(stdout, o, true);
 	}
@@ -238,11 +318,11 @@ static int go_on(struct ctx *c, const struct db_comparison *q, enum asked_by ask
 	if (r >= 0 && q->state == COMPARISON_CANCELLED)
 		r = store_comparison_end(c->store, q->id, COMPARISON_OPEN, FAULT_NONE, NULL);
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		if (k[i].comparison != q->id || k[i].state != CASE_IGNORED || !k[i].note ||
-		    !startswith(k[i].note, ASKING_STOPPED))
+		if (k[i].comparison != q->id || k[i].state != CASE_IGNORED || k[i].stopped != STOPPED_BY_ASKER)
 			continue;
 		free(k[i].note);
 		k[i].state = CASE_CONFIRMED;
+		k[i].stopped = STOPPED_NOT;
 		k[i].note = NULL;
 		k[i].changed = now_usec();
 		r = store_case_asked(c->store, k[i].id, asked);

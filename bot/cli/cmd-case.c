@@ -72,7 +72,6 @@ static void tell_what(struct story *s, const struct facts *f)
 {
 	_cleanup_buf_ struct buf params = {0};
 	_cleanup_free_ char *url = url_shown(f->tree.url);
-	const char *word = engine_ended_word(f->cmp.state, f->cmp.reason);
 
 	tell(s, "metric", "metric", "%s%s", f->c.metric, f->metric.direction > 0 ? ", higher is better" :
 							 f->metric.direction < 0 ? ", lower is better" : "");
@@ -83,7 +82,7 @@ static void tell_what(struct story *s, const struct facts *f)
 	if (!f->c.failure)
 		tell_effect(s, "change", "whole change", f->c.effect, f->c.effect_lo, f->c.effect_hi, "");
 	if (f->cmp.reason)
-		tell(s, "comparison", "comparison", "%s%s%s", word, *word ? ": " : "", f->cmp.reason);
+		tell(s, "comparison", "comparison", "%s: %s", comparison_state_word(f->cmp.state), f->cmp.reason);
 	tell(s, "tree", "tree", "%s %s, %s", f->tree.name, f->cmp.branch ? f->cmp.branch : "", url);
 	tell(s, "job", "job", "%s", f->job.name);
 	for (size_t i = 0; i < f->keys.n; i++)
@@ -92,7 +91,7 @@ static void tell_what(struct story *s, const struct facts *f)
 		tell(s, "params", "parameters", "%s", params.s);
 	tell(s, "machine", "machine", "%s, %s", f->machine.name, f->machine.description ? f->machine.description : f->machine.driver);
 	tell(s, "range", "range", "%.12s..%.12s, %" PRId64 " commits, %zu of them cannot matter", f->cmp.base, f->cmp.head,
-	     f->commits, f->dropped.n);
+	     f->commits, f->n_dropped);
 	if (f->series.commit)
 		tell(s, "series", "patch series", "%s, %s%" PRId64 " of %" PRId64 " on %.12s", f->series.name, f->single ? "patch " : "up to patch ",
 		     f->patch, f->series.patches, f->series.base);
@@ -146,7 +145,7 @@ static void tell_culprit(struct story *s, const struct facts *f)
 			json_object_array_add(set, json_text(f->left.v[i]));
 		json_object_object_add(s->o, "set", set);
 	}
-	if (f->proof.there && f->c.failure) {
+	if (f->proof.state == PROOF_SHOWN && f->c.failure) {
 		tell(s, "proof", "proof",
 		     "fails in %.0f%% of %" PRId64 " boots, its parent in %.0f%% of %" PRId64 ", in turns, p = %.2g",
 		     100 * f->proof.mean_culprit, f->proof.boots_culprit, 100 * f->proof.mean_parent,
@@ -154,7 +153,7 @@ static void tell_culprit(struct story *s, const struct facts *f)
 		number(s, "p", f->proof.p);
 		if (f->proof.revert)
 			tell(s, "revert", "revert", "%s", f->proof.revert);
-	} else if (f->proof.there) {
+	} else if (f->proof.state == PROOF_SHOWN) {
 		_cleanup_free_ char *more = xasprintf(", p = %.2g, %" PRId64 " boots of the parent and %" PRId64 " of the commit in turns",
 						      f->proof.p, f->proof.boots_parent, f->proof.boots_culprit);
 
@@ -331,24 +330,16 @@ static void cancel_tasks(struct ctx *c, int64_t case_id)
 	DB_LIST_RELEASE(t, n, db_task_release);
 }
 
-static bool is_proven(const struct db_case *one) { return one->culprit && one->proof && strstr(one->proof, "\"effect\""); }
-
 /* The proof is to go on with the builds that have aligned functions; what they said before is forgotten. */
-static int want_aligned(struct db_case *one)
+static int want_aligned(struct store *s, const struct db_case *one, struct db_proof *p)
 {
-	struct json_object *o = is_proven(one) ? json_tokener_parse(one->proof) : NULL;
-
-	if (!json_object_is_type(o, json_type_object)) {
-		json_object_put(o);
+	if (p->state != PROOF_SHOWN)
 		return err_set(-EINVAL, "case %" PRId64 " has no proven commit to build with aligned functions", one->id);
-	}
-	json_object_object_del(o, "aligned");
-	json_object_object_del(o, "aligned_after");
-	json_object_object_add(o, "align", json_object_new_int(1));
-	free(one->proof);
-	one->proof = json_line(o);
-	json_object_put(o);
-	return 0;
+	free(p->aligned);
+	p->aligned = NULL;
+	p->aligned_after = 0;
+	p->align = true;
+	return store_proof_put(s, p);
 }
 
 /* why NULL: reopen. A case with a proven culprit is found again, or proven again with aligned functions; any other is searched
@@ -356,6 +347,7 @@ static int want_aligned(struct db_case *one)
 static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool mail)
 {
 	_cleanup_(db_case_release) struct db_case one = {0};
+	_cleanup_(db_proof_release) struct db_proof proof = {0};
 	_cleanup_free_ char *note = NULL;
 	const char *user = getenv("SUDO_USER") ? getenv("SUDO_USER") : getenv("USER");
 	int r = store_case_by_id(c->store, id, &one);
@@ -364,13 +356,15 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 		return verb_fail(c, r);
 	if (!why && db_case_lives(&one))
 		return verb_fail(c, err_set(-EINVAL, "case %" PRId64 " is open: it is '%s'", id, case_state_word(one.state)));
-	if (aligned && (r = want_aligned(&one)) < 0)
+	(void)store_proof_get(c->store, &one, &proof);
+	if (aligned && (r = want_aligned(c->store, &one, &proof)) < 0)
 		return verb_fail(c, r);
 	if (why)
 		note = xasprintf("ignored by %s: %s", user ? user : "somebody", why);
 	free(one.note);
-	one.state = why ? CASE_IGNORED : aligned ? CASE_PROVING : is_proven(&one) ? CASE_FOUND : CASE_CONFIRMED;
+	one.state = why ? CASE_IGNORED : aligned ? CASE_PROVING : proof.state == PROOF_SHOWN ? CASE_FOUND : CASE_CONFIRMED;
 	one.note = TAKE_PTR(note);
+	one.stopped = STOPPED_NOT;
 	one.changed = now_usec();
 	/* first: the daemon is awake */
 	r = why ? 0 : store_case_asked(c->store, id, mail ? ASKED_HAND_MAIL : ASKED_HAND);

@@ -260,8 +260,8 @@ static void add_ended_case(struct ctx *c, const char *who, int64_t comparison, s
 
 	if (store_cases(c->store, &cases, &n) >= 0)
 		for (size_t i = 0; i < n; i++)
-			if (cases[i].state == CASE_NOT_REPRODUCED && cases[i].comparison == comparison && cases[i].note &&
-			    startswith(cases[i].note, ENGINE_CANNOT))
+			if (cases[i].state == CASE_NOT_REPRODUCED && cases[i].comparison == comparison
+			    && cases[i].stopped == STOPPED_BY_ERROR)
 				add_words(b, "%s: case %" PRId64 " %s", who, cases[i].id, cases[i].note);
 	DB_LIST_RELEASE(cases, n, db_case_release);
 }

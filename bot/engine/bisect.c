@@ -6,38 +6,28 @@
 #include "bot/engine/proof.h"
 #include "bot/engine/tasks.h"
 
-#include <json-c/json.h>
-
-/* Candidates and dropped commits, for the report and "case show". */
-static char *candidates_json(const struct known_range *f, struct search *search, const struct search_step *step)
+/* The search has ended: what is left where it is a set, and what was dropped. */
+static int keep_candidates(struct engine *e, struct db_case *c, const struct known_range *f, struct search *search,
+			   const struct search_step *step)
 {
-	struct json_object *o = json_object_new_object(), *left = json_object_new_array(), *drop = json_object_new_array();
-	char *text;
+	const uint32_t first = 1 + f->range.n_forks, n = f->range.dag.n;
+	_cleanup_free_ struct db_candidate *list = xcalloc(n, sizeof(*list));
+	_cleanup_free_ bool *left = xcalloc(n, sizeof(*left));
+	size_t k = 0;
 
-	for (uint32_t i = 0; i < step->set_n && step->action == SEARCH_SET; i++) {
-		struct json_object *x = json_object_new_object();
-
-		json_object_object_add(x, "commit", json_text(f->range.oid[step->set[i]]));
-		json_object_object_add(x, "posterior", json_object_new_double(search_posterior(search, step->set[i])));
-		json_object_array_add(left, x);
-	}
-	for (uint32_t i = 1 + f->range.n_forks; i < f->range.dag.n; i++) {
+	for (uint32_t i = 0; i < step->set_n && step->action == SEARCH_SET; i++)
+		left[step->set[i]] = true;
+	for (uint32_t i = first; i < n; i++) {
 		enum dropped why = search_dropped(search, i) ?: search_skipped(search, i);
 
-		if (why && why != DROPPED_NAMED) {
-			struct json_object *x = json_object_new_object();
-
-			json_object_object_add(x, "commit", json_text(f->range.oid[i]));
-			json_object_object_add(x, "why", json_text(dropped_text(why)));
-			json_object_array_add(drop, x);
-		}
+		if (why == DROPPED_NAMED) /* it has a case of its own */
+			why = DROPPED_NOT;
+		if (left[i] || why)
+			list[k++] = (struct db_candidate){c->id, f->range.oid[i], left[i] ? CANDIDATE_LEFT : CANDIDATE_DROPPED, why,
+							  left[i] ? search_posterior(search, i) : NAN};
 	}
-	json_object_object_add(o, "commits", json_object_new_int(f->range.dag.n - 1 - f->range.n_forks));
-	json_object_object_add(o, "set", left);
-	json_object_object_add(o, "dropped", drop);
-	text = json_line(o);
-	json_object_put(o);
-	return text;
+	c->commits = n - first;
+	return store_candidates_put(e->store, c->id, list, k);
 }
 
 static int found_one(struct engine *e, const struct scope *s, struct db_case *c, const struct known_range *f,
@@ -147,10 +137,8 @@ int bisect_step(struct engine *e, const struct scope *s, struct db_case *c)
 		r = known_search(e, s, c, &f, &search);
 	if (r >= 0)
 		r = search_step(search, &step);
-	if (r >= 0 && step.action != SEARCH_MEASURE) {
-		free(c->candidates);
-		c->candidates = candidates_json(&f, search, &step);
-	}
+	if (r >= 0 && step.action != SEARCH_MEASURE)
+		r = keep_candidates(e, c, &f, search, &step);
 	if (r >= 0)
 		switch (step.action) {
 		case SEARCH_MEASURE:

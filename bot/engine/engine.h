@@ -63,11 +63,6 @@ bool engine_deterministic(const struct scope *s);
  * not be mixed with new ones. */
 int engine_same_epoch(const struct scope *s);
 
-/* How a comparison's end is told before its reason: its state, but "" where that is 'same' and the reason begins with
- * NO_CHANGE_SHOWN, which says it in its own words. */
-#define NO_CHANGE_SHOWN "no change shown"
-const char *engine_ended_word(enum comparison_state state, const char *reason);
-
 /* A case whose report has reached somebody now (by reporter_that_counts()) becomes 'reported', if it is
  * 'found', 'unmailed' or 'undelivered'. 1: it has reached somebody. */
 int engine_settle(struct engine *e, struct db_case *c);

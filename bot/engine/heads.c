@@ -180,7 +180,8 @@ static int ask_all(struct round *o)
 /* Does the next head go on from this one? It was measured; or there is nothing else that ever will be. */
 static bool goes_on(const struct head_question *q)
 {
-	return !q->c.id || q->c.state == COMPARISON_SAME || q->c.state == COMPARISON_DIFFERENT || q->c.fault == FAULT_BASE;
+	return !q->c.id || q->c.state == COMPARISON_SAME || q->c.state == COMPARISON_UNSHOWN ||
+	       q->c.state == COMPARISON_DIFFERENT || q->c.fault == FAULT_BASE;
 }
 
 /* The comparisons of the head have ended: from where each job goes on, and that it is done with, all at once. */

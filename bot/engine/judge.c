@@ -38,11 +38,6 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 	return MIN(r, 0);
 }
 
-const char *engine_ended_word(enum comparison_state state, const char *reason)
-{
-	return state == COMPARISON_SAME && reason && startswith(reason, NO_CHANGE_SHOWN) ? "" : comparison_state_word(state);
-}
-
 static int end_comparison(struct engine *e, const struct scope *s, enum comparison_state state, enum fault fault,
 			  const char *fmt, ...) _printf_(5, 6);
 static int end_comparison(struct engine *e, const struct scope *s, enum comparison_state state, enum fault fault,
@@ -54,8 +49,8 @@ static int end_comparison(struct engine *e, const struct scope *s, enum comparis
 	va_start(ap, fmt);
 	vsnprintf(text, sizeof(text), fmt, ap);
 	va_end(ap);
-	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: %s%s%s", s->cmp.base, s->cmp.head,
-		    engine_ended_word(state, text), *engine_ended_word(state, text) ? ": " : "", text);
+	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: %s: %s", s->cmp.base, s->cmp.head,
+		    comparison_state_word(state), text);
 	return store_comparison_end(e->store, s->cmp.id, state, fault, text);
 }
 
@@ -283,8 +278,6 @@ static int disturbed(struct engine *e, const struct scope *s, const struct judge
 /* Who saw nothing within the boots that are allowed has not seen that nothing is there. */
 static void add_judged(const struct judged *j, struct buf *out)
 {
-	if (j->unshown)
-		buf_adds(out, NO_CHANGE_SHOWN ": ");
 	if (j->metric)
 		buf_addf(out, "%s ", j->metric);
 	if (change_no_base(j->mean_a, j->mean_b))
@@ -334,7 +327,8 @@ static int end_judged(struct engine *e, const struct scope *s, const struct judg
 				  : "",
 			unreached ? reach.evidence : "");
 	else
-		r = end_comparison(e, s, COMPARISON_SAME, FAULT_NONE, "%s after %zu boots%s; smallest change of interest %.2f%%%s%s%s",
+		r = end_comparison(e, s, j->unshown ? COMPARISON_UNSHOWN : COMPARISON_SAME, FAULT_NONE,
+				   "%s after %zu boots%s; smallest change of interest %.2f%%%s%s%s",
 				   buf_str(&what), j->boots, buf_str(&beside), 100 * j->min_effect,
 				   capped(e, s) ? "; capped: the link was at its limit, which can hide a change" : "",
 				   unreached ? j->unshown ? "; and not reached: " : "; same, but not reached: " : "",

@@ -34,6 +34,13 @@ static int64_t node_of(const struct known_range *f, const char *oid)
 	return -1;
 }
 
+static double proven_effect(struct engine *e, const struct db_case *c)
+{
+	_cleanup_proof_ struct db_proof p = {0};
+
+	return store_proof_get(e->store, c, &p) >= 0 && p.state == PROOF_SHOWN ? p.effect : NAN;
+}
+
 /* Culprits found earlier in this comparison: their steps are taken out of the values. */
 static int load_earlier(struct engine *e, const struct db_case *c, struct known_range *f)
 {
@@ -45,8 +52,8 @@ static int load_earlier(struct engine *e, const struct db_case *c, struct known_
 	f->below = xcalloc(n, sizeof(*f->below));
 	f->step = xcalloc(n, sizeof(*f->step));
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		double step = all[i].comparison == c->comparison && streq(all[i].metric, c->metric) && all[i].part < c->part &&
-					      all[i].culprit ? proof_number(&all[i], "effect") : NAN;
+		double step = all[i].comparison == c->comparison && streq(all[i].metric, c->metric) && all[i].part < c->part
+				      ? proven_effect(e, &all[i]) : NAN;
 		int64_t at = isfinite(step) ? node_of(f, all[i].culprit) : -1;
 
 		if (at >= 0) {
@@ -92,7 +99,6 @@ int known_load(struct engine *e, const struct scope *s, const struct db_case *c,
 		known_release(&f);
 		return r;
 	}
-	proof_contradicted(c, &f.cleared);
 	f.node = xcalloc(f.range.dag.n, sizeof(*f.node));
 	qsort(f.builds, f.n_builds, sizeof(*f.builds), by_commit);
 	for (uint32_t i = 0; i < f.range.dag.n && f.n_builds; i++) {
@@ -101,6 +107,8 @@ int known_load(struct engine *e, const struct scope *s, const struct db_case *c,
 		f.node[i].build = bsearch(&key, f.builds, f.n_builds, sizeof(key), by_commit);
 	}
 	r = load_ready(e, s, &f);
+	if (r >= 0)
+		r = proof_contradicted(e, c, &f.cleared);
 	if (r >= 0)
 		r = load_earlier(e, c, &f);
 	if (r < 0) {

@@ -8,29 +8,33 @@
 #include "jobs/check.h"
 
 /* The last word on a proven case. */
-static int conclude(struct engine *e, const struct scope *s, struct db_case *c, const char *revert)
+static int conclude(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *p, const char *revert)
 {
-	_cleanup_free_ char *parent = proof_text(c, "parent"), *said = xstrdup(revert);   /* it may be err_msg() */
+	char *said = xstrdup(revert);   /* it may be err_msg() */
 	struct db_pair_check reach = {0};
+	int r;
 
-	if (parent && engine_reach(e, s, parent, c->culprit, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL))
+	free(p->revert);
+	p->revert = said;
+	if (p->parent && engine_reach(e, s, p->parent, c->culprit, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL))
 		store_event(e->store, c->id, s->cmp.id, 0, "warning: %.12s is not reached, so the place of code in memory or something "
 			    "else did it: %s", c->culprit, reach.evidence);
 	db_pair_check_release(&reach);
-	proof_set_text(c, "revert", said);
+	r = store_proof_put(e->store, p);
+	if (r < 0)
+		return r;
 	if (c->failure)
 		return case_state(e, c, CASE_FOUND, "%.12s fails, its parent does not, p=%.2g: %s; revert: %s", c->culprit,
-				  proof_number(c, "p"), c->failure, said);
+				  p->p, c->failure, said);
 	return case_state(e, c, CASE_FOUND, "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
-			 c->culprit, 100 * proof_number(c, "effect"), 100 * proof_number(c, "lo"), 100 * proof_number(c, "hi"),
-			 proof_number(c, "p"), said);
+			  c->culprit, 100 * p->effect, 100 * p->lo, 100 * p->hi, p->p, said);
 }
 
 /* Tip against tip with the culprit undone, interleaved. */
-static int measure_revert(struct engine *e, const struct scope *s, struct db_case *c, const char *revert, int64_t after)
+static int measure_revert(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *proof)
 {
 	_cleanup_pairs_ struct pairs_result x = {0};
-	const struct pairs p = proof_pairs(s, c, s->cmp.head, revert, after);
+	const struct pairs p = proof_pairs(s, c, s->cmp.head, proof->revert_commit, proof->revert_after);
 	const struct verdict_result *v = &x.v;
 	char text[300];
 	int r;
@@ -38,8 +42,8 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 	if (c->failure) {
 		_cleanup_free_ char *told = NULL;
 
-		r = failure_revert(e, s, c, revert, after, &told);
-		return r > 0 ? conclude(e, s, c, told) : r;
+		r = failure_revert(e, s, c, proof->revert_commit, proof->revert_after, &told);
+		return r > 0 ? conclude(e, s, c, proof, told) : r;
 	}
 	r = pairs_step(e, &p, &x);
 	if (r <= 0)
@@ -48,43 +52,47 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 		 s->cmp.head, 100 * v->effect, 100 * v->lo, 100 * v->hi, x.n_a, x.n_b,
 		 v->verdict != VERDICT_DIFFERENT ? " (no change shown: something else in the range hides it)" :
 		 (v->effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)" : "");
-	return conclude(e, s, c, text);
+	return conclude(e, s, c, proof, text);
 }
 
-int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c)
+int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *p)
 {
-	_cleanup_free_ char *revert = proof_text(c, "revert_commit"), *made = NULL, *why = NULL;
-	double after = proof_number(c, "revert_after");
+	_cleanup_free_ char *made = NULL, *why = NULL;
 	int r;
 
-	if (!revert) {
+	if (!p->revert_commit) {
 		if (streq(c->culprit, s->cmp.head))
-			return conclude(e, s, c, "it is the tip itself: undone, that is its parent");
+			return conclude(e, s, c, p, "it is the tip itself: undone, that is its parent");
 		r = tree_revert(s->git_dir, c->culprit, s->cmp.head, &made);
 		if (r < 0)
-			return conclude(e, s, c, err_msg());
-		proof_set_text(c, "revert_commit", made);
-		r = proof_mark(e, c, "revert_after");
+			return conclude(e, s, c, p, err_msg());
+		p->revert_commit = xstrdup(made);
+		r = store_last_run(e->store, &p->revert_after);
+		if (r >= 0)
+			r = store_proof_put(e->store, p);
 		return r < 0 ? r : case_state(e, c, CASE_PROVING, "undoing %.12s on top of %.12s as %.12s", c->culprit,
 					      s->cmp.head, made);
 	}
-	r = proof_build(e, s, c, revert, &why);
+	r = proof_build(e, s, c, p->revert_commit, &why);
 	if (why)
-		return conclude(e, s, c, why);
-	return r > 0 ? measure_revert(e, s, c, revert, isfinite(after) ? (int64_t)after : 0) : r;
+		return conclude(e, s, c, p, why);
+	return r > 0 ? measure_revert(e, s, c, p) : r;
 }
 
-static int aligned_done(struct engine *e, struct db_case *c, const char *text)
+static int aligned_done(struct engine *e, struct db_case *c, struct db_proof *p, const char *text)
 {
-	proof_set_text(c, "aligned", text);
-	return case_state(e, c, CASE_PROVING, "code layout: %s", text);
+	int r;
+
+	p->aligned = xstrdup(text);
+	r = store_proof_put(e->store, p);
+	return r < 0 ? r : case_state(e, c, CASE_PROVING, "code layout: %s", text);
 }
 
 /* What is left of the effect where no function moved: is it the commit's work, or where the linker put the code? */
-static int judge_aligned(struct engine *e, struct db_case *c, const struct pairs_result *x)
+static int judge_aligned(struct engine *e, struct db_case *c, struct db_proof *p, const struct pairs_result *x)
 {
 	const struct verdict_result *v = &x->v;
-	double whole = proof_number(c, "effect"), most = MAX(fabs(v->lo), fabs(v->hi));
+	double whole = p->effect, most = MAX(fabs(v->lo), fabs(v->hi));
 	const char *word = v->verdict == VERDICT_DIFFERENT
 				   ? (v->effect < 0) != (whole < 0) ? "turns round" : fabs(v->effect) < fabs(whole) / 2 ? "remains in part" : "remains"
 				   : most < fabs(whole) ? "vanishes, so it comes from the code's layout" : "is not shown again, and not excluded";
@@ -92,33 +100,34 @@ static int judge_aligned(struct engine *e, struct db_case *c, const struct pairs
 					      "interval %+.3f%% to %+.3f%%, %zu+%zu boots", word, 100 * v->effect, 100 * v->lo,
 					      100 * v->hi, x->n_a, x->n_b);
 
-	proof_set_number(c, "aligned_effect", v->effect);
-	return aligned_done(e, c, text);
+	p->aligned_effect = v->effect;
+	return aligned_done(e, c, p, text);
 }
 
-int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
+int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *proof)
 {
 	_cleanup_free_ char *kconfig = xasprintf("%s" KCONFIG_ALIGNED, s->cmp.kconfig), *why = NULL;
 	_cleanup_pairs_ struct pairs_result x = {0};
-	double after = proof_number(c, "aligned_after");
 	struct scope a = *s;    /* borrowed */
 	struct pairs p;
 	int r;
 
 	a.cmp.kconfig = kconfig;
-	if (!isfinite(after)) {
-		r = proof_mark(e, c, "aligned_after");
+	if (!proof->aligned_after) {
+		r = store_last_run(e->store, &proof->aligned_after);
+		if (r >= 0)
+			r = store_proof_put(e->store, proof);
 		return r < 0 ? r : case_state(e, c, CASE_PROVING, "building %.12s and its parent with aligned functions",
 					      c->culprit);
 	}
-	r = proof_builds(e, &a, c, parent, &why);
+	r = proof_builds(e, &a, c, proof->parent, &why);
 	if (why) {
 		_cleanup_free_ char *text = xasprintf("not measured with aligned functions: %s", why);
 
-		return aligned_done(e, c, text);
+		return aligned_done(e, c, proof, text);
 	}
-	p = proof_pairs(&a, c, parent, c->culprit, (int64_t)after);
+	p = proof_pairs(&a, c, proof->parent, c->culprit, proof->aligned_after);
 	if (r > 0)
 		r = pairs_step(e, &p, &x);
-	return r > 0 ? judge_aligned(e, c, &x) : r;
+	return r > 0 ? judge_aligned(e, c, proof, &x) : r;
 }

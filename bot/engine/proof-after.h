@@ -7,8 +7,8 @@
 #include "bot/engine/engine.h"
 
 /* Both again with aligned functions, interleaved, as a configuration of its own. */
-int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, const char *parent);
+int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *p);
 /* The tip against the tip with the culprit undone; then the case is found. */
-int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c);
+int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *p);
 
 #endif

@@ -22,11 +22,11 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 	if (r >= 0 && !info.n_parents)
 		r = err_set(-ENOTRECOVERABLE, "commit %.12s begins a history: it has no parent to prove it against",
 			    culprit);
-	if (r >= 0) {
-		proof_begin(c, parent ? parent : info.parents[0], last);
+	if (r >= 0)
+		r = proof_begin(e, c, parent ? parent : info.parents[0], last);
+	if (r >= 0)
 		r = case_state(e, c, CASE_PROVING, "%.12s (\"%s\"), posterior %.4f after %" PRId64 " boots and %" PRId64 " builds",
-			      culprit, info.subject, c->posterior, c->boots, c->builds);
-	}
+			       culprit, info.subject, c->posterior, c->boots, c->builds);
 	commit_info_release(&info);
 	return r;
 }
@@ -59,8 +59,10 @@ int proof_nobody(struct engine *e, struct db_case *c, const char *why)
 {
 	_cleanup_strv_ struct strv list = {0};
 	_cleanup_buf_ struct buf b = {0};
+	int r = proof_contradicted(e, c, &list);
 
-	proof_contradicted(c, &list);
+	if (r < 0)
+		return r;
 	for (size_t i = 0; i < list.n; i++)
 		buf_addf(&b, "%s%.12s", i ? ", " : "", list.v[i]);
 	buf_addf(&b, "%s named by the search, but measured again shows no such change against %s",
@@ -71,23 +73,25 @@ int proof_nobody(struct engine *e, struct db_case *c, const char *why)
 	return case_state(e, c, CASE_NOT_REPRODUCED, "%s", c->note);
 }
 
-static int proof_failed(struct engine *e, struct db_case *c, const char *parent, const struct verdict_result *v)
+static int proof_failed(struct engine *e, struct db_case *c, struct db_proof *p, const struct verdict_result *v)
 {
 	_cleanup_strv_ struct strv list = {0};
-	_cleanup_free_ char *named = xstrdup(c->culprit);
+	int r = proof_contradict(e, c, p, v->effect);
 
-	proof_contradict(c, parent, v->effect);
-	proof_contradicted(c, &list);
+	if (r >= 0)
+		r = proof_contradicted(e, c, &list);
+	if (r < 0)
+		return r;
 	if (list.n >= MAX_CONTRADICTED)
 		return proof_nobody(e, c, NULL);
 	return case_state(e, c, CASE_BISECTING,
 			  "the proof contradicts the search: %.12s is %+.3f%% against its parent %.12s; searching "
 			  "on without it",
-			  named, 100 * v->effect, parent);
+			  p->commit, 100 * v->effect, p->parent);
 }
 
 /* It was the machine that changed: the proof begins afresh. */
-static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const char *parent,
+static int proof_disturbed(struct engine *e, const struct scope *s, struct db_case *c, const struct db_proof *p,
 			   const char *canary)
 {
 	int r = engine_flag_machine(e, s, canary + 2);
@@ -95,17 +99,17 @@ static int proof_disturbed(struct engine *e, const struct scope *s, struct db_ca
 	store_event(e->store, c->id, c->comparison, 0, "proof: machine '%s' was not steady%s", s->machine.name, canary);
 	if (r < 0)
 		return r;
-	if (proof_number(c, "tries") < 3)
-		return proof_start(e, s, c, c->culprit, parent);
+	if (p->tries < 3)
+		return proof_start(e, s, c, c->culprit, p->parent);
 	case_note(c, "no proof: the machine changed while the culprit and its parent were measured");
 	return case_state(e, c, CASE_NOT_REPRODUCED, "the machine was not steady in three tries of the proof%s", canary);
 }
 
 /* The same of a benchmark that fails: the rates of both instead of means. */
-static int prove_failure(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
+static int prove_failure(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *proof)
 {
 	_cleanup_pairs_ struct pairs_result x = {0};
-	const struct pairs p = proof_pairs(s, c, parent, c->culprit, after);
+	const struct pairs p = proof_pairs(s, c, proof->parent, c->culprit, proof->after_run);
 	int r = pairs_step(e, &p, &x);
 
 	if (r <= 0)
@@ -115,16 +119,17 @@ static int prove_failure(struct engine *e, const struct scope *s, struct db_case
 		return case_state(e, c, CASE_FOUND, "not proven: %s", x.text);
 	}
 	if (x.v.verdict != VERDICT_DIFFERENT)
-		return proof_failed(e, c, parent, &x.v);
-	proof_keep(c, parent, &x);
-	r = failure_own_words(e, s, c, after);
+		return proof_failed(e, c, proof, &x.v);
+	r = proof_keep(e, proof, &x);
+	if (r >= 0)
+		r = failure_own_words(e, s, c, proof->after_run);
 	return r < 0 ? r : case_state(e, c, CASE_PROVING, "proven against its parent: %s", x.text);
 }
 
-static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, int64_t after)
+static int prove_with(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *proof)
 {
 	_cleanup_pairs_ struct pairs_result x = {0};
-	struct pairs p = proof_pairs(s, c, parent, c->culprit, after);
+	struct pairs p = proof_pairs(s, c, proof->parent, c->culprit, proof->after_run);
 	int r;
 
 	p.min_boots = engine_deterministic(s) ? MIN(e->cfg->proof_boots, 3) : e->cfg->proof_boots;
@@ -133,11 +138,12 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 	if (r <= 0)
 		return r;
 	if (x.canary.state == CANARY_MOVED)
-		return proof_disturbed(e, s, c, parent, x.canary.text);
+		return proof_disturbed(e, s, c, proof, x.canary.text);
 	if (x.v.verdict != VERDICT_DIFFERENT || (x.v.effect < 0) != (c->effect < 0))
-		return proof_failed(e, c, parent, &x.v);
-	proof_keep(c, parent, &x);
-	r = look_for_more(e, s, c, &x.v, x.min_effect);
+		return proof_failed(e, c, proof, &x.v);
+	r = proof_keep(e, proof, &x);
+	if (r >= 0)
+		r = look_for_more(e, s, c, &x.v, x.min_effect);
 	return r < 0 ? r : case_state(e, c, CASE_PROVING, "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
 				      100 * x.v.effect, x.n_a, x.n_b);
 }
@@ -158,25 +164,29 @@ static int count_both(struct engine *e, const struct scope *s, struct db_case *c
 
 int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 {
-	_cleanup_free_ char *parent = proof_text(c, "parent"), *aligned = proof_text(c, "aligned"), *why = NULL;
-	double after = proof_number(c, "after_run");
-	int r;
+	_cleanup_proof_ struct db_proof p = {0};
+	_cleanup_free_ char *why = NULL;
+	int r = store_proof_get(e->store, c, &p);
 
-	if (!parent || !isfinite(after))
-		return proof_start(e, s, c, c->culprit, NULL);
-	if (isfinite(proof_number(c, "effect"))) {
-		bool wanted = !c->failure && (e->cfg->proof_aligned || proof_number(c, "align") == 1);
+	if (r < 0 && r != -ENOENT)
+		return r;
+	if (r == -ENOENT || (p.state == PROOF_OPEN && !p.after_run))
+		return proof_start(e, s, c, c->culprit, p.parent);
+	if (p.state == PROOF_CONTRADICTED) /* stopped between the two writes */
+		return proof_failed(e, c, &p, &(struct verdict_result){.effect = p.effect});
+	if (p.state == PROOF_SHOWN) {
+		bool wanted = !c->failure && (e->cfg->proof_aligned || p.align);
 
-		return wanted && !aligned ? prove_aligned(e, s, c, parent) : prove_by_revert(e, s, c);
+		return wanted && !p.aligned ? prove_aligned(e, s, c, &p) : prove_by_revert(e, s, c, &p);
 	}
-	r = proof_builds(e, s, c, parent, &why);
+	r = proof_builds(e, s, c, p.parent, &why);
 	if (r > 0 && !c->failure) /* there is nothing to count where it fails */
-		r = count_both(e, s, c, parent);
+		r = count_both(e, s, c, p.parent);
 	if (why) {
 		case_note(c, "the culprit or its parent does not build, so there is no proof");
 		return case_state(e, c, CASE_FOUND, "not proven: %s", why);
 	}
 	if (r > 0)
-		r = (c->failure ? prove_failure : prove_with)(e, s, c, parent, (int64_t)after);
+		r = (c->failure ? prove_failure : prove_with)(e, s, c, &p);
 	return MIN(r, 0);
 }

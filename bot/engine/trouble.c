@@ -105,6 +105,7 @@ static int end_case(struct engine *e, int64_t id, const char *why)
 	struct db_case c = {0};
 	int r = store_case_by_id(e->store, id, &c);
 
+	c.stopped = STOPPED_BY_ERROR;
 	if (r >= 0)
 		r = case_note(&c, why);
 	if (r >= 0)
@@ -127,7 +128,7 @@ static void cancel_runs(struct engine *e, enum planned kind, int64_t id)
 
 static int end(struct engine *e, enum planned kind, int64_t id, const char *text)
 {
-	_cleanup_free_ char *why = xasprintf(ENGINE_CANNOT "%s", text);
+	_cleanup_free_ char *why = xasprintf("cannot go on: %s", text);
 
 	cancel_runs(e, kind, id);
 	if (kind == PLAN_CASE)

@@ -10,7 +10,6 @@
 enum planned { PLAN_CASE, PLAN_COMPARISON, PLAN_BRANCH };
 struct trouble { enum planned kind; int64_t id; int times; bool final, met; usec_t next; char *text; };
 struct troubles { struct trouble *v; size_t n, cap; };
-#define ENGINE_CANNOT "cannot go on: "  /* begins the reason of what an error has ended */
 void troubles_release(struct troubles *t);
 void troubles_try_now(struct troubles *t);              /* for a changed configuration */
 bool troubles_pending(const struct troubles *t);        /* some will end their case or comparison soon */

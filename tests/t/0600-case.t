@@ -45,9 +45,11 @@ for i, oid in ((1, good), (2, bad)):
         d.execute("INSERT INTO value VALUES (?, 1, ?)", (cur.lastrowid, (100 if i == 1 else 95) + j % 3 * 0.1))
 proof = {"parent": good, "boots_parent": 6, "boots_culprit": 6, "mean_parent": 100.1, "mean_culprit": 95.1, "effect": -0.05,
          "lo": -0.0511, "hi": -0.0489, "p": 2e-7}
-d.execute('INSERT INTO "case"(id, comparison, metric, state, confidence, effect, effect_lo, effect_hi, culprit, posterior, proof, '
-          "boots, builds, opened, changed) VALUES (1, 1, 1, 'found', 0.99, -0.0502, -0.052, -0.048, ?, 0.9993, ?, 24, 3, 1000000, 2000000)",
-          (bad, json.dumps(proof)))
+d.execute('INSERT INTO "case"(id, comparison, metric, state, confidence, effect, effect_lo, effect_hi, culprit, posterior, '
+          "boots, builds, opened, changed) VALUES (1, 1, 1, 'found', 0.99, -0.0502, -0.052, -0.048, ?, 0.9993, 24, 3, 1000000, 2000000)",
+          (bad,))
+d.execute('INSERT INTO proof("case", commit_oid, state, %s) VALUES (1, ?, \'shown\', %s)' % (", ".join(proof), ", ".join("?" * len(proof))),
+          (bad, *proof.values()))
 d.execute("INSERT INTO event(time, \"case\", text) VALUES (1500000, 1, 'something happened\x1b[2J')")
 d.commit()
 PY

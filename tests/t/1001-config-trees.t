@@ -89,7 +89,7 @@ sqlite3 "$dir/state/kperfbot.db" "INSERT INTO job VALUES ('j', 'j', 'command', '
 	INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, state, created, asked)
 	SELECT 1, id, 'main', '$(printf 0%.0s {1..40})', 'x', 'program', 'j', 1, 'different', 1, 'daemon'
 	FROM tree WHERE name = 'a';
-	INSERT INTO \"case\" (comparison, metric, state, confidence, opened, changed, note)
-	VALUES (1, 1, 'not-reproduced', 0.9, 1, 1, 'cannot go on: no commit')"
+	INSERT INTO \"case\" (comparison, metric, state, confidence, opened, changed, note, stopped)
+	VALUES (1, 1, 'not-reproduced', 0.9, 1, 1, 'cannot go on: no commit', 'error')"
 kp tree list >"$dir/out"; has "$dir/out" "main: case 1 cannot go on: no commit"
 done_testing

@@ -610,18 +610,25 @@ static struct db_case *one_case(struct world *w, struct db_case *ret)
 	return ret;
 }
 
-static bool proof_says(const struct db_case *c, const char *key, double want)
+/* How many commits are left, or were dropped for that reason; commit NULL: any. */
+static size_t candidates(struct world *w, const struct db_case *c, enum candidate_state state, enum dropped reason,
+			 const char *commit)
 {
-	struct json_object *o = c->proof ? json_tokener_parse(c->proof) : NULL, *v;
-	bool yes = o && json_object_object_get_ex(o, key, &v) && fabs(json_object_get_double(v) - want) < 1e-9;
+	struct db_candidate *list = NULL;
+	size_t n = 0, k = 0;
 
-	json_object_put(o);
-	return yes;
+	(void)store_candidates(w->s, c->id, &list, &n);
+	for (size_t i = 0; i < n; i++)
+		k += list[i].state == state && (state == CANDIDATE_LEFT || list[i].reason == reason) &&
+		     (!commit || streq(list[i].commit, commit));
+	DB_LIST_RELEASE(list, n, db_candidate_release);
+	return k;
 }
 
 static void test_failure_found(void)
 {
 	HEADS(FAILS(4), FAILS(5), FAILS(6), FAILS(7));
+	struct db_proof p = {0};
 	struct db_case c;
 
 	head(&w, line[0]);
@@ -631,8 +638,10 @@ static void test_failure_found(void)
 	is_str(c.failure, "failed: exit status 1: bench: no such protocol", "about the failure, in the benchmark's words");
 	is_str(c.culprit, line[4], "the first commit that fails");
 	is_str(case_state_word(c.state), "found", "is found");
-	ok(proof_says(&c, "mean_parent", 0) && proof_says(&c, "mean_culprit", 1), "and proven: %s", c.proof);
-	ok(proof_says(&c, "boots_parent", 6) && proof_says(&c, "boots_culprit", 6), "by fresh boots in turns");
+	is_int(store_proof_get(w.s, &c, &p), 0, "its proof");
+	ok(p.state == PROOF_SHOWN && p.mean_parent == 0 && p.mean_culprit == 1 && streq(p.parent, line[3]), "shown");
+	ok(p.boots_parent == 6 && p.boots_culprit == 6, "by fresh boots in turns");
+	db_proof_release(&p);
 	ok(c.boots < 60, "%ld boots in all", (long)c.boots);
 	db_case_release(&c);
 	head(&w, line[7]);
@@ -659,16 +668,15 @@ static void test_failure_hidden(void)
 {
 	HEADS({.commit = line[2], PANIC}, {.commit = line[3], PANIC}, FAILS(4), FAILS(5), FAILS(6));
 	struct db_case c;
-	struct json_object *o, *set;
 
 	head(&w, line[0]);
 	head(&w, line[6]);
 	one_case(&w, &c);
 	ok(c.state == CASE_FOUND && !c.culprit, "no single commit");
-	o = c.candidates ? json_tokener_parse(c.candidates) : NULL;
-	ok(o && json_object_object_get_ex(o, "set", &set) && json_object_array_length(set) == 3, "one of three: %s", c.candidates);
-	json_object_put(o);
-	ok(c.candidates && strstr(c.candidates, "fails in another way"), "and says of the others why");
+	is_int(candidates(&w, &c, CANDIDATE_LEFT, 0, NULL), 3, "one of three");
+	ok(candidates(&w, &c, CANDIDATE_DROPPED, DROPPED_OTHER_FAILURE, NULL) + candidates(&w, &c, CANDIDATE_LEFT, 0, line[2]),
+	   "the others fail in another way");
+	is_int(c.commits, 6, "of six");
 	db_case_release(&c);
 }
 
@@ -726,15 +734,20 @@ static void test_no_boot(void)
 static void test_proof_contradicts(void)
 {
 	HEADS({.commit = line[3], .lies = 3}, SLOW(5), SLOW(6));
+	struct db_proof *p = NULL;
 	struct db_case c;
+	size_t n = 0;
 
 	head(&w, line[0]);
 	head(&w, line[6]);
 	one_case(&w, &c);
 	is_str(case_state_word(c.state), "found", "a culprit is found: %s", c.note ? c.note : "");
 	is_str(c.culprit, line[5], "it is the right one");
-	ok(c.proof && strstr(c.proof, line[3]), "what was named before is kept: %s", c.proof);
-	ok(c.candidates && strstr(c.candidates, "measured again, it does not differ from its parent"), "and left out");
+	is_int(store_proofs(w.s, c.id, &p, &n), 0, "its proofs");
+	ok(n == 2 && p[0].state == PROOF_CONTRADICTED && streq(p[0].commit, line[3]) && p[1].state == PROOF_SHOWN,
+	   "what was named before is kept");
+	is_int(candidates(&w, &c, CANDIDATE_DROPPED, DROPPED_CLEARED, line[3]), 1, "and left out");
+	DB_LIST_RELEASE(p, n, db_proof_release);
 	ok(c.boots < 60, "%ld boots in all", (long)c.boots);
 	db_case_release(&c);
 }

@@ -151,23 +151,37 @@ static void make_world(struct world *w, const char *url, double good_level, doub
 	put_runs(w->s, w->bad_build, job, c.machine, bad_level);
 }
 
-static int64_t put_case(struct world *w, const char *metric, const char *culprit, const char *proof, const char *candidates,
-			double effect)
+static int64_t put_case(struct world *w, const char *metric, const char *culprit, struct db_proof *proof, double effect)
 {
 	struct db_case c = {.comparison = w->comparison, .metric = (char *)metric, .state = CASE_FOUND,
-			    .culprit = (char *)culprit, .proof = (char *)proof, .candidates = (char *)candidates, .confidence = 0.99,
+			    .culprit = (char *)culprit, .confidence = 0.99,
 			    .effect = effect, .effect_lo = effect - 0.0002, .effect_hi = effect + 0.0002, .posterior = 0.99763,
 			    .boots = 41, .builds = 6, .opened = (T0 - 9000) * USEC_PER_SEC, .changed = T0 * USEC_PER_SEC};
 	int64_t id = 0;
 
 	is_int(store_case_put(w->s, &c, &id), 0, "a case");
+	if (proof) {
+		proof->case_id = id;
+		is_int(store_proof_put(w->s, proof), 0, "its proof");
+	}
 	return id;
 }
 
-static char *proof_text(double effect, double a, double b)
+static struct db_proof proof_of(double effect, double a, double b)
 {
-	return xasprintf("{\"parent\": \"%s\", \"boots_parent\": 8, \"boots_culprit\": 8, \"mean_parent\": %g, \"mean_culprit\": %g, "
-			 "\"effect\": %g, \"lo\": %g, \"hi\": %g, \"p\": 3.1e-9}", good, a, b, effect, effect - 1e-4, effect + 1e-4);
+	struct db_proof p = DB_PROOF_INIT;
+
+	p.state = PROOF_SHOWN;
+	p.commit = bad;
+	p.parent = good;
+	p.boots_parent = p.boots_culprit = 8;
+	p.mean_parent = a;
+	p.mean_culprit = b;
+	p.effect = effect;
+	p.lo = effect - 1e-4;
+	p.hi = effect + 1e-4;
+	p.p = 3.1e-9;
+	return p;
 }
 
 static const struct report_config config = {
@@ -226,15 +240,16 @@ static void test_regression(void)
 {
 	struct world w = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
-	_cleanup_free_ char *proof = NULL, *cand = NULL;
+	struct db_proof proof;
 	_cleanup_buf_ struct buf script = {0};
 	int64_t id, again;
 	const char *text;
 
 	make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
-	proof = proof_text(-0.0023, 11550.2, 11523.6);
-	cand = xasprintf("{\"commits\": 2, \"set\": [], \"dropped\": [{\"commit\": \"%s\", \"why\": \"documentation only\"}]}", bad);
-	id = put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, cand, -0.0024);
+	proof = proof_of(-0.0023, 11550.2, 11523.6);
+	id = put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024);
+	is_int(store_candidates_put(w.s, id, &(struct db_candidate){id, bad, CANDIDATE_DROPPED, DROPPED_DOCS, NAN}, 1), 0,
+	       "one was dropped");
 	text = compose(&w, id, &config, &rep);
 	is_fixture(text, "regression.eml");
 	has_layout(text);
@@ -259,7 +274,7 @@ static void test_validity(void)
 {
 	struct world w = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
-	_cleanup_free_ char *proof = NULL;
+	struct db_proof proof;
 	const char *text;
 
 	make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
@@ -272,8 +287,8 @@ static void test_validity(void)
 		is_int(store_checks_put(w.s, run, &c), 0, "checks of run %d", run);
 		check_set_release(&c);
 	}
-	proof = proof_text(-0.0023, 11550.2, 11523.6);
-	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.0024), &config, &rep);
+	proof = proof_of(-0.0023, 11550.2, 11523.6);
+	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
 	ok(strstr(text, "\nvalidity:\n  generator: passed in 15 of 16 boots, failed in 1 (not used); offered 3, ") != NULL, "counted, with the worst");
 	ok(strstr(text, "\n  steady: passed in 8 of 8 boots; +0.1%\n") != NULL, "a check that only one side has");
 	ok(!strchr(text, '\033'), "evidence drives no terminal");
@@ -285,17 +300,17 @@ static void test_odd_levels(void)
 {
 	struct world w = {0}, z = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0}, zero = {0};
-	_cleanup_free_ char *proof = proof_text(-0.125, -40, -45), *from_0 = proof_text(1, 0, 5);
+	struct db_proof proof = proof_of(-0.125, -40, -45), from_0 = proof_of(1, 0, 5);
 	const char *text;
 
 	make_world(&w, "https://git.example.org/linux.git", -200, -225);
-	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.125), &config, &rep);
+	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.125), &config, &rep);
 	ok(strstr(text, "-40 -> -45, -12.50%") != NULL, "the proof of a negative level that falls");
 	ok(strstr(text, "-12.5%     -45.00 ") && !strstr(text, "+12.5"), "the table has the same sign");
 	ok(strstr(rep.subject, " 12.5% regression") != NULL, "subject: %s", rep.subject);
 	store_close(w.s);
 	make_world(&z, "https://git.example.org/linux.git", 0, 25);
-	text = compose(&z, put_case(&z, "stress-ng.sockfd.ops_per_sec", bad, from_0, NULL, 1), &config, &zero);
+	text = compose(&z, put_case(&z, "stress-ng.sockfd.ops_per_sec", bad, &from_0, 1), &config, &zero);
 	ok(strstr(text, "0 -> 5, no") != NULL, "the proof of a change from 0");
 	ok(endswith(zero.subject, "ops_per_sec improvement") && strstr(text, "noticed an improvement of "), "subject: %s", zero.subject);
 	ok(strstr(text, "      0.00 ") && strstr(text, "   from 0        5.00 ") && !strstr(text, "e+"), "the table");
@@ -307,14 +322,14 @@ static void test_measured_otherwise(void)
 {
 	struct world w = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
-	_cleanup_free_ char *proof = proof_text(-0.0023, 11550.2, 11523.6);
+	struct db_proof proof = proof_of(-0.0023, 11550.2, 11523.6);
 	const char *text;
 
 	make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
 	for (int run = 1; run <= 16; run++)
 		is_int(store_setup_put(w.s, run, run <= 3 ? "file usr/bin/stress-ng\t0.15\n" : "file usr/bin/stress-ng\t\033[1m0.16\n"), 0,
 		       "what measured run %d", run);
-	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.0024), &config, &rep);
+	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
 	ok(strstr(text, "\nmeasured otherwise: between boots of the table below (not of the proof):") != NULL,
 	   "is said on the first screen");
 	ok(strstr(text, "usr/bin/stress-ng 0.15 -> ") && !strchr(text, '\033'), "with the file's name, which drives no terminal");
@@ -335,7 +350,7 @@ static void test_reach(void)
 		struct world w = {0};
 		struct db_comparison cmp = {0};
 		_cleanup_(db_report_release) struct db_report rep = {0};
-		_cleanup_free_ char *proof = proof_text(-0.0023, 11550.2, 11523.6);
+		struct db_proof proof = proof_of(-0.0023, 11550.2, 11523.6);
 		const char *text;
 
 		make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
@@ -344,7 +359,7 @@ static void test_reach(void)
 						.name = (char *)"reach", .verdict = (char *)cases[i].verdict, .evidence = (char *)evidence[i]};
 
 		is_int(store_pair_check_put(w.s, &k), 0, "was it reached: %s", k.verdict);
-		text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.0024), &config, &rep);
+		text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
 		ok(strstr(text, cases[i].says) != NULL, "the mail says so:%s", cases[i].says);
 		ok(!strstr(text, "\nwarning: the job never executes the changed functions") == !cases[i].warns, "a warning only where it failed");
 		db_comparison_release(&cmp);
@@ -358,14 +373,14 @@ static void test_allowed(void)
 	struct report_config cfg = config;
 	struct world w = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
-	_cleanup_free_ char *proof = proof_text(0.069, 100, 106.9);
+	struct db_proof proof = proof_of(0.069, 100, 106.9);
 	int64_t id;
 	const char *text;
 
 	cfg.allow = allow;
 	cfg.always_cc = cc;
 	make_world(&w, "https://git.example.org/linux.git", 50000, 53450);
-	id = put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, 0.07);
+	id = put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, 0.07);
 	text = compose(&w, id, &cfg, &rep);
 	is_fixture(text, "improvement.eml");
 	ok(endswith(rep.subject, "ops_per_sec 6.9% improvement"), "subject: %s", rep.subject);
@@ -384,12 +399,12 @@ static void test_limit(void)
 	struct world w = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
 	_cleanup_(recipients_release) struct recipients people = {0};
-	_cleanup_free_ char *proof = proof_text(-0.02, 100, 98);
+	struct db_proof proof = proof_of(-0.02, 100, 98);
 
 	cfg.allow = allow;
 	cfg.max_recipients = 2;
 	make_world(&w, "https://git.example.org/linux.git", 50000, 49000);
-	compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.02), &cfg, &rep);
+	compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.02), &cfg, &rep);
 	is_int(recipients_parse(rep.recipients, &people), 0, "recipients are stored");
 	is_int(people.n, 2, "no more than the limit");
 	ok(strstr(rep.text, "\nX-kperfbot-recipients: ") != NULL, "the mail says that some were left out");
@@ -409,18 +424,27 @@ static void test_unproven(void)
 	struct report_config cfg = config;
 	struct world w = {0};
 	struct db_report rep = {0};
-	_cleanup_free_ char *set = xasprintf("{\"commits\": 3, \"set\": [{\"commit\": \"%s\"}, {\"commit\": \"%s\"}]}", good, bad);
+	struct db_proof begun = DB_PROOF_INIT;
+	struct db_candidate set[2];
+	int64_t id;
 
 	cfg.allow = allow;
 	make_world(&w, "https://git.example.org/linux.git", 50000, 49000);
-	is_private(compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", NULL, NULL, set, -0.02), &cfg, &rep), "a set");
+	id = put_case(&w, "stress-ng.sockfd.ops_per_sec", NULL, NULL, -0.02);
+	set[0] = (struct db_candidate){id, good, CANDIDATE_LEFT, DROPPED_NOT, 0.5};
+	set[1] = (struct db_candidate){id, bad, CANDIDATE_LEFT, DROPPED_NO_BUILD, 0.5};
+	is_int(store_candidates_put(w.s, id, set, 2), 0, "two are left");
+	is_private(compose(&w, id, &cfg, &rep), "a set");
 	ok(strstr(rep.text, "on one of these:") && strstr(rep.text, "commit: one of "), "it says that it is one of these");
 	ok(strstr(rep.subject, "one of 2 commits up to "), "subject: %s", rep.subject);
 	db_report_release(&rep);
-	is_private(compose(&w, put_case(&w, "stress-ng.sockfd.ops", bad, "{\"parent\": \"x\", \"tries\": 1}", NULL, -0.02), &cfg, &rep),
+	begun.commit = bad;
+	begun.parent = (char *)"x";
+	begun.tries = 1;
+	is_private(compose(&w, put_case(&w, "stress-ng.sockfd.ops", bad, &begun, -0.02), &cfg, &rep),
 		   "a culprit without a proof");
 	db_report_release(&rep);
-	is_private(compose(&w, put_case(&w, "icount.instructions_per_op", NULL, "not JSON", "[1, {}, null]", NAN), &cfg, &rep),
+	is_private(compose(&w, put_case(&w, "icount.instructions_per_op", NULL, NULL, NAN), &cfg, &rep),
 		   "nothing known");
 	db_report_release(&rep);
 	store_close(w.s);
@@ -430,7 +454,8 @@ static void test_hostile(void)
 {
 	struct world w = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
-	_cleanup_free_ char *proof = NULL, *old = bad, *old_good = good;
+	char *old = bad, *old_good = good;
+	struct db_proof proof;
 	_cleanup_buf_ struct buf out = {0};
 
 	setenv("GIT_AUTHOR_NAME", "Evil\" <a@b>, =?utf-8?Q?x?= \xff", 1);
@@ -438,8 +463,8 @@ static void test_hostile(void)
 	commit("net/unix/garbage.c", "int x;\n", "af_unix: $(touch owned) `touch owned` '; touch owned; ' \x1b[31m =?utf-8?Q?x?=");
 	bad = head();
 	make_world(&w, "https://git.example.org/'; touch owned; '", 57751, 57618);
-	proof = proof_text(-0.0023, 11550.2, 11523.6);
-	compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, proof, NULL, -0.0024), &config, &rep);
+	proof = proof_of(-0.0023, 11550.2, 11523.6);
+	compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
 	ok(!strchr(rep.text, 0x1b) && !strchr(rep.text, '\r'), "nothing drives a terminal");
 	ok(proc_ok(ARGV("sh", "-n", "cases/case-1/reproduce.sh"), NULL, &out) == 0, "the script is still one");
 	(void)proc_ok(ARGV("sh", "cases/case-1/reproduce.sh", "compare"), NULL, &out);

@@ -64,7 +64,8 @@ static void put_case(struct store *s, char *good, char *bad, int64_t *ret_id)
 			    .settings = (char *)"{\"build_command\": \"make all\", \"artefact\": \"out/bench\"}"};
 	struct db_machine m = {.name = (char *)"local", .driver = (char *)"local", .tbox_group = (char *)"local", .settings = (char *)"{}"};
 	struct db_comparison c = {.branch = (char *)"main", .base = good, .kconfig = (char *)"program", .created = 1, .state = COMPARISON_OPEN};
-	_cleanup_free_ char *job = put_job(s), *tip = oid("HEAD"), *proof = NULL;
+	_cleanup_free_ char *job = put_job(s), *tip = oid("HEAD");
+	struct db_proof proof = DB_PROOF_INIT;
 	struct db_case k = {.metric = (char *)"command.speed", .state = CASE_FOUND, .culprit = bad, .confidence = 0.99,
 			    .posterior = 0.999, .effect = -0.05, .effect_lo = -0.051, .effect_hi = -0.049, .opened = 1, .changed = 1};
 
@@ -73,10 +74,17 @@ static void put_case(struct store *s, char *good, char *bad, int64_t *ret_id)
 	c.head = tip;
 	c.job = job;
 	is_int(store_comparison_put(s, &c, &k.comparison), 0, "a comparison");
-	proof = xasprintf("{\"parent\": \"%s\", \"boots_parent\": 5, \"boots_culprit\": 5, \"effect\": -0.05, \"lo\": -0.051, "
-			  "\"hi\": -0.049, \"p\": 1e-6}", good);
-	k.proof = proof;
 	is_int(store_case_put(s, &k, ret_id), 0, "a case");
+	proof.case_id = *ret_id;
+	proof.state = PROOF_SHOWN;
+	proof.commit = bad;
+	proof.parent = good;
+	proof.boots_parent = proof.boots_culprit = 5;
+	proof.effect = -0.05;
+	proof.lo = -0.051;
+	proof.hi = -0.049;
+	proof.p = 1e-6;
+	is_int(store_proof_put(s, &proof), 0, "its proof");
 	free(t.url);
 }
 

@@ -1001,6 +1001,85 @@ static void test_format_1(void)
 	is_int(store_case_put(s, &c, NULL), 0, "a new state");
 }
 
+/* Of the sixth: proofs and candidates were JSON, here in all the shapes that were ever written, and some that were not. */
+static void test_format_6(void)
+{
+	static const struct { int id; const char *state, *culprit, *note, *proof, *candidates; } rows[] = {
+		{101, "found", "c1", NULL,
+		 "{\"parent\":\"p1\",\"after_run\":7,\"tries\":2,\"contradicted\":[{\"commit\":\"c0\",\"parent\":\"p0\",\"effect\":0.001},"
+		 "{\"commit\":\"cx\",\"parent\":\"px\",\"effect\":null}],\"boots_parent\":6.0,\"boots_culprit\":5,\"mean_parent\":100.5,"
+		 "\"mean_culprit\":95,\"sd\":0.25,\"effect\":-0.05,\"lo\":-0.06,\"hi\":-0.04,\"p\":1e-7,\"align\":1,\"aligned_after\":20,"
+		 "\"aligned_effect\":-0.01,\"aligned\":\"remains\",\"revert_commit\":\"r1\",\"revert_after\":21,\"revert\":\"undone\"}",
+		 "{\"commits\":9,\"set\":[],\"dropped\":[{\"commit\":\"d1\",\"why\":\"documentation only\"},"
+		 "{\"commit\":\"d2\",\"why\":\"does not build\"},{\"commit\":\"c0\",\"why\":\"measured again, it does not differ from its "
+		 "parent\"},{\"commit\":\"d3\",\"why\":\"no such reason\"}]}"},
+		{102, "found", NULL, NULL, NULL,
+		 "{\"commits\":4,\"set\":[{\"commit\":\"s1\",\"posterior\":0.75},{\"commit\":\"s2\"}],\"dropped\":[{\"commit\":\"s2\","
+		 "\"why\":\"does not build\"}]}"},
+		{103, "bisecting", NULL, NULL, "{\"contradicted\":[{\"commit\":\"c9\",\"parent\":\"p9\",\"effect\":0}]}", NULL},
+		{104, "proving", "c4", NULL, "{\"parent\":\"p4\",\"after_run\":3,\"tries\":1}", "{\"commits\":2}"},
+		{105, "proving", "c5", NULL, "{\"parent\":\"p5\",\"after_run\":3,\"effect\":-0.1,\"aligned_effect\":Infinity}", NULL},
+		{106, "suspected", "c6", NULL, "{\"effect\":\"x\",\"contradicted\":3}", "[1,{},null]"},
+		{107, "fixed", "c7", NULL, "no JSON", "{\"set\":[1,\"x\",{}],\"dropped\":{}}"},
+		{108, "not-reproduced", NULL, "cannot go on: no commit", NULL, NULL},
+		{109, "ignored", NULL, "stopped before the end; the same 'bisect' goes on", "{}", "{}"},
+		{110, "ignored", NULL, "ignored by ann: cannot go on: known", NULL, NULL},
+	};
+	_cleanup_free_ char *path = in_dir("sixth.db");
+	_cleanup_store_ struct store *s = NULL;
+	struct db_case c = {.id = 101, .culprit = (char *)"c1"};
+	struct db_proof p = {0};
+	sqlite3_stmt *st;
+	sqlite3 *db;
+
+	make_old(6, path);
+	sqlite3_open(path, &db);
+	sqlite3_prepare_v2(db, "INSERT INTO \"case\" (id, comparison, metric, state, part, confidence, culprit, note, proof, candidates, "
+			       "opened, changed) VALUES (?1, 1, 1, ?2, ?1, 0.9, ?3, ?4, ?5, ?6, 1, 1)", -1, &st, NULL);
+	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
+		const char *text[] = {rows[i].state, rows[i].culprit, rows[i].note, rows[i].proof, rows[i].candidates};
+
+		sqlite3_bind_int(st, 1, rows[i].id);
+		for (int k = 0; k < 5; k++)
+			sqlite3_bind_text(st, k + 2, text[k], -1, SQLITE_STATIC);
+		is_int(sqlite3_step(st), SQLITE_DONE, "an old case: %s", sqlite3_errmsg(db));
+		sqlite3_reset(st);
+	}
+	sqlite3_finalize(st);
+	sqlite3_exec(db, "INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created, state, reason) SELECT "
+			 "201, tree, '', 'x', 'y', kconfig, job, machine, 1, 'same', 'no change shown: +0.1%, not excluded' FROM "
+			 "comparison WHERE id = 1", NULL, NULL, NULL);
+	sqlite3_close(db);
+	is_int(store_open(path, false, &s), 0, "opens: %s", s ? "yes" : err_msg());
+	if (!s)
+		return;
+	is_int(store_proof_get(s, &c, &p), 0, "a whole proof");
+	ok(streq(p.parent, "p1") && p.state == PROOF_SHOWN && p.after_run == 7 && p.tries == 2 && p.boots_parent == 6 &&
+	   p.boots_culprit == 5 && p.mean_parent == 100.5 && p.mean_culprit == 95 && p.sd == 0.25 && p.effect == -0.05 &&
+	   p.lo == -0.06 && p.hi == -0.04 && p.p == 1e-7, "all of its numbers");
+	ok(p.align && p.aligned_after == 20 && p.aligned_effect == -0.01 && streq(p.aligned, "remains") &&
+	   streq(p.revert_commit, "r1") && p.revert_after == 21 && streq(p.revert, "undone"), "and what came after it");
+	db_proof_release(&p);
+	is_int(count(s, "proof WHERE \"case\" = 101 AND state = 'contradicted' AND commit_oid = 'c0' AND parent = 'p0' AND effect = 0.001"),
+	       1, "one that contradicted");
+	is_int(count(s, "proof WHERE \"case\" = 101 AND state = 'contradicted' AND commit_oid = 'cx' AND effect IS NULL"), 1, "and another");
+	is_int(count(s, "candidate WHERE \"case\" = 101 AND state = 'dropped' AND (commit_oid, reason) IN "
+			"(VALUES ('d1', 'docs'), ('d2', 'no-build'), ('c0', 'cleared'), ('d3', ''))"), 4, "who was dropped, and why");
+	is_int(count(s, "candidate WHERE \"case\" = 102 AND state = 'left' AND (posterior = 0.75 OR reason = 'no-build')"), 2,
+	       "who is left, also where it does not build");
+	is_int(count(s, "\"case\" WHERE (id, commits) IN (VALUES (101, 9), (102, 4), (104, 2), (106, 0))"), 4, "of how many");
+	is_int(count(s, "proof WHERE \"case\" = 103"), 1, "a case that names nobody keeps what was contradicted");
+	is_int(count(s, "proof WHERE \"case\" = 104 AND state = 'open' AND after_run = 3"), 1, "a proof that has begun");
+	is_int(count(s, "proof WHERE \"case\" = 105 AND state = 'shown' AND aligned_effect IS NULL"), 1, "a number that was none");
+	is_int(count(s, "proof WHERE \"case\" IN (106, 107)") + count(s, "candidate WHERE \"case\" IN (106, 107)"), 0, "what was no proof");
+	is_int(count(s, "event WHERE \"case\" = 107 AND text LIKE '%no JSON'"), 1, "is told where it cannot be read");
+	is_int(count(s, "\"case\" WHERE (id, state, stopped) IN (VALUES (106, 'confirmed', ''), (107, 'reported', ''),"
+			" (108, 'not-reproduced', 'error'), (109, 'ignored', 'asker'), (110, 'ignored', ''))"), 5, "states");
+	is_int(count(s, "comparison WHERE id = 201 AND state = 'no change shown' AND reason = '+0.1%, not excluded'"), 1,
+	       "nothing was shown");
+	is_int(count(s, "comparison WHERE state = 'no change shown'"), 1, "only there");
+}
+
 /* Of the fourth: extra boots were runs with a flag, and a way out could be missing. */
 static void test_format_4(void)
 {
@@ -1651,6 +1730,7 @@ int main(void)
 	test_any_way();
 	test_format_1();
 	test_format_4();
+	test_format_6();
 	test_asked();
 	test_open_race();
 	test_transactions();
