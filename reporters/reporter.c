@@ -23,7 +23,7 @@ const struct report_ops *reporter_find(const char *name)
 	return NULL;
 }
 
-static size_t count(void)
+size_t reporter_count(void)
 {
 	size_t n = 0;
 
@@ -34,7 +34,7 @@ static size_t count(void)
 
 void report_settings_init(struct report_settings *s)
 {
-	s->own = xcalloc(count(), sizeof(*s->own));
+	s->own = xcalloc(reporter_count(), sizeof(*s->own));
 	for (size_t i = 0; reporters()[i]; i++) {
 		const struct report_ops *o = reporters()[i];
 

@@ -45,6 +45,7 @@ struct report_ops {
 
 /* All, NULL-terminated; the first is the one that 'report send' uses when no option names one. */
 const struct report_ops *const *reporters(void);
+size_t reporter_count(void);
 const struct report_ops *reporter_find(const char *name);       /* NULL where there is none */
 
 /* The settings of all reporters. */

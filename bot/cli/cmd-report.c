@@ -160,18 +160,9 @@ static const struct report_ops *chosen_way(const bool *chosen)
 	return way ? way : all[0];
 }
 
-static size_t count_reporters(void)
-{
-	size_t n = 0;
-
-	while (reporters()[n])
-		n++;
-	return n;
-}
-
 static int run_report(int argc, char **argv, struct ctx *c)
 {
-	size_t n = count_reporters();
+	size_t n = reporter_count();
 	_cleanup_free_ bool *chosen = xcalloc(n, sizeof(*chosen));
 	_cleanup_free_ struct opt *opts = xcalloc(n + 2, sizeof(*opts));
 	const struct report_ops *way;

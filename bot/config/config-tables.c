@@ -168,12 +168,9 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 
 struct settings *config_parts(const struct config *c, const char *section)
 {
-	size_t n = 0, max = 2;
-	struct settings *ret;
+	struct settings *ret = xcalloc(reporter_count() + 2, sizeof(*ret));
+	size_t n = 0;
 
-	for (const struct report_ops *const *o = reporters(); *o; o++)
-		max++;
-	ret = xcalloc(max, sizeof(*ret));
 	for (const struct config_section *s = config_sections; s->table; s++)
 		if (streq(s->name, section))
 			ret[n++] = (struct settings){s->table, (void *)c};

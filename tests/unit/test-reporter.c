@@ -4,6 +4,8 @@
 
 static void list(void)
 {
+	/* options that 'report' has beside the reporters' names */
+	static const char *const taken[] = {"force", "json", "csv", "help"};
 	const struct report_ops *const *all = reporters();
 	struct strv names = {0};
 	size_t n = 0;
@@ -17,8 +19,10 @@ static void list(void)
 		   "%s is complete", o->name);
 		strv_add(&names, o->name);
 	}
+	is_int(reporter_count(), n, "their number");
+	strv_addv(&names, (const char *const[]){taken[0], taken[1], taken[2], taken[3], NULL});
 	strv_sort_uniq(&names);
-	is_int(names.n, n, "no name twice");
+	is_int(names.n, n + ARRAY_SIZE(taken), "no name twice, and none that is another option's");
 	strv_release(&names);
 	ok(!reporter_find("pigeon") && !reporter_find(NULL), "no other");
 }
