@@ -40,7 +40,7 @@ static double local_spread(const struct signal *s, size_t from, size_t at, size_
 	return MAX(MAX(1, sqrt(ss / (double)(to - from))), detect_quantile(s->work, to - from, .5) / .67449);
 }
 
-static void measure(const struct signal *s, size_t prev, size_t next, struct cut *cut)
+static void measure_cut(const struct signal *s, size_t prev, size_t next, struct cut *cut)
 {
 	size_t from = cut->at > prev + WINDOW ? cut->at - WINDOW : prev, to = MIN(next, cut->at + WINDOW);
 	double a = detect_level(s->c, from, cut->at, s->work), b = detect_level(s->c, cut->at, to, s->work);
@@ -72,7 +72,7 @@ static size_t boundary(const struct cut *cut, size_t n, size_t i, size_t end, in
 static void measure_all(const struct signal *s, struct cut *cut, size_t from, size_t to, size_t n)
 {
 	for (size_t i = from; i < MIN(to, n); i++)
-		measure(s, boundary(cut, n, i, s->n, -1), boundary(cut, n, i, s->n, 1), &cut[i]);
+		measure_cut(s, boundary(cut, n, i, s->n, -1), boundary(cut, n, i, s->n, 1), &cut[i]);
 }
 
 static bool is_weak(const struct signal *s, const struct detect_config *c, const struct cut *cut, size_t n, size_t i)
@@ -145,7 +145,7 @@ static double loss(const struct commit *c, double level, double spread)
 	return MIN(c->weight * d * d, c->cap);
 }
 
-static double median(const struct signal *s, size_t from, size_t to)
+static double median_level(const struct signal *s, size_t from, size_t to)
 {
 	for (size_t i = from; i < to; i++)
 		s->work[i - from] = s->c[i].y;
@@ -155,7 +155,7 @@ static double median(const struct signal *s, size_t from, size_t to)
 /* Levels and spread from the window alone, whatever the noise of the whole series is. */
 static void find_costs(const struct signal *s, const struct cut *cut, struct step_place *p)
 {
-	double a = median(s, p->from, cut->at), b = median(s, cut->at, p->to), sum = 0;
+	double a = median_level(s, p->from, cut->at), b = median_level(s, cut->at, p->to), sum = 0;
 	double spread = MAX(detect_spread(s, p->from, cut->at, a, .5), detect_spread(s, cut->at, p->to, b, .5));
 
 	for (size_t t = p->from; t < p->to; t++) {
@@ -217,7 +217,7 @@ static bool find_end(const struct signal *s, const struct detect_config *c, size
 		struct excursion r = {cut.at, k, 1};
 		uint32_t runs = 0;
 
-		measure(s, from, s->n, &cut);
+		measure_cut(s, from, s->n, &cut);
 		r.side = copysign(1, s->c[cut.at].y - cut.before);
 		for (size_t i = cut.at; i < s->n; i++) {
 			runs += s->c[i].n;

@@ -726,7 +726,7 @@ static bool joint_set(struct search *s, struct search_step *st)
 	return true;
 }
 
-static void measure(struct search_step *st, uint32_t node, size_t boots, const char *why)
+static void ask_boots(struct search_step *st, uint32_t node, size_t boots, const char *why)
 {
 	st->action = SEARCH_MEASURE;
 	st->node = node;
@@ -780,7 +780,7 @@ static bool opening(struct search *s, struct search_step *st)
 		uint32_t end = i ? head : 0;
 
 		if (boots_at(s, end) < FIRST_BOOTS) {
-			measure(st, end, FIRST_BOOTS - boots_at(s, end), "the ends first");
+			ask_boots(st, end, FIRST_BOOTS - boots_at(s, end), "the ends first");
 			return true;
 		}
 	}
@@ -804,17 +804,17 @@ int search_step(struct search *s, struct search_step *ret)
 			st.node = most_likely(s);
 			st.posterior = candidate_posterior(s, st.node);
 		} else if ((x = anchor_due(s)) != UINT32_MAX) {
-			measure(&st, x, 1, "an end, to know the levels and to see drift");
+			ask_boots(&st, x, 1, "an end, to know the levels and to see drift");
 		} else if ((x = next_site(s)) != UINT32_MAX) {
-			measure(&st, x, 1, "most information for its cost");
+			ask_boots(&st, x, 1, "most information for its cost");
 			st.posterior = candidate_posterior(s, x);
 		} else if (s->c.means_known) {
 			give_up(&st, "nothing left that can be measured");
 		} else if (joint_set(s, &st)) {
 			st.expected_boots = 0;
 		} else {
-			measure(&st, boots_at(s, 0) <= boots_at(s, s->dag->n - 1) ? 0 : s->dag->n - 1, 1,
-				"the ends: nothing between them can be measured");
+			ask_boots(&st, boots_at(s, 0) <= boots_at(s, s->dag->n - 1) ? 0 : s->dag->n - 1, 1,
+				  "the ends: nothing between them can be measured");
 		}
 	}
 	*ret = st;

@@ -11,27 +11,6 @@
 #define DF0_MAX 1e4             /* beyond: as good as all the same */
 #define DF0_MIN 1e-2
 
-double stat_trigamma_inverse(double y)
-{
-	double x;
-
-	if (!(y > 0))
-		return NAN;
-	if (y > 1e7)
-		return 1 / sqrt(y);
-	if (y < 1e-6)
-		return 1 / y;
-	x = .5 + 1 / y;         /* Newton on 1/trigamma, which is nearly straight (Smyth 2004, appendix) */
-	for (int i = 0; i < 50; i++) {
-		double t = trigamma(x), step = t * (1 - t / y) / psigamma(x, 2);
-
-		x += step;
-		if (-step / x < 1e-10)
-			break;
-	}
-	return x;
-}
-
 static size_t usable_logs(const double *s2, size_t n, double *z)
 {
 	size_t m = 0;

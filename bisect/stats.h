@@ -29,8 +29,6 @@ struct stat_prior { double s0sq, df0; };        /* df0 0: no common prior; INFIN
  * another kind do not spoil the prior of the rest. ret_df0[i] (n of them, may be NULL) is what metric i may borrow: df0,
  * less where its variance is too large to belong to the others. Needs 3 positive finite variances; else df0 = 0. */
 struct stat_prior stat_prior_fit(const double *s2, size_t n, double df, double *ret_df0);
-/* x with trigamma(x) = y. */
-double stat_trigamma_inverse(double y);
 
 int stat_cmp_double(const void *a, const void *b);      /* for qsort() */
 double stat_median(double *v, size_t n);                /* reorders v; NAN for n = 0 */

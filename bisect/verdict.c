@@ -44,7 +44,7 @@ double verdict_critical(double alpha, double df, double m)
 }
 
 /* Mean and sum of squares; the values come scaled to about 1. */
-static void moments(const double *v, size_t n, int exponent, double *ret_mean, double *ret_ss)
+static void mean_and_ss(const double *v, size_t n, int exponent, double *ret_mean, double *ret_ss)
 {
 	double sum = 0, ss = 0, rest = 0, mean;
 
@@ -177,8 +177,8 @@ int verdict_two(const struct verdict_config *c, const double *a, size_t na, cons
 		return 0;
 	}
 	e = max > 0 ? ilogb(max) : 0;
-	moments(a, na, e, &mean_a, &ss_a);
-	moments(b, nb, e, &mean_b, &ss_b);
+	mean_and_ss(a, na, e, &mean_a, &ss_a);
+	mean_and_ss(b, nb, e, &mean_b, &ss_b);
 	l.diff = mean_b - mean_a;
 	l.unit = change_no_base(mean_a, mean_b) ? fabs(mean_b) : fabs(mean_a);
 	l.none = c->min_effect * l.unit;

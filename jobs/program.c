@@ -121,7 +121,7 @@ static int read_list(const struct ynode *n, struct strv *ret)
 	return 0;
 }
 
-static int read_param(const char *name, const struct ynode *n, struct program_def *d)
+static int read_param_def(const char *name, const struct ynode *n, struct program_def *d)
 {
 	const char *kind = ynode_text(n, "kind", "word");
 	struct param_def *p;
@@ -196,7 +196,7 @@ static int read_def(const struct ynode *top, struct program_def *d)
 	}
 	d->summary = xstrdup(ynode_text(top, "summary", ""));
 	for (size_t i = 0; r == 0 && params && params->kind == Y_MAP && i < params->n; i++)
-		r = read_param(params->key[i]->text, params->val[i], d);
+		r = read_param_def(params->key[i]->text, params->val[i], d);
 	for (size_t i = 0; r == 0 && kpi && i < kpi->n; i++)
 		r = read_kpi(kpi->val[i], d);
 	if (r == 0)

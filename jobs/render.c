@@ -93,7 +93,7 @@ static void add_need(struct buf *b, const char *indent, const struct strv *packa
 }
 
 /* A function, since by hand other values may be given: what is needed follows them. The texts are ours alone. */
-static int add_needs(const struct job *j, const struct program_def *d, struct buf *b)
+static int add_needs_function(const struct job *j, const struct program_def *d, struct buf *b)
 {
 	const struct program_def *m;
 	int r = 0;
@@ -210,7 +210,7 @@ int job_render_watching(const struct job *j, const struct strv *functions, struc
 	if (r < 0)
 		return r;
 	add_values(j, d, &b);
-	r = add_needs(j, d, &b);
+	r = add_needs_function(j, d, &b);
 	r = r < 0 ? r : add_file("prelude.sh", &b);
 	for (size_t i = 0; r == 0 && i < j->monitors.n; i++) {
 		r = monitor_def_get(j->monitors.v[i], &m);

@@ -307,7 +307,7 @@ static int take_entry(struct taking *t, struct archive *a, struct archive_entry 
 	return 0;
 }
 
-static int take(void *arg, int fd)
+static int take_all(void *arg, int fd)
 {
 	struct taking *t = arg;
 	struct archive *a = archive_read_new();
@@ -364,7 +364,7 @@ int box_export(const struct box_export *x, char **ret_why)
 	_cleanup_free_ bool *seen = xcalloc(x->n + 1, sizeof(*seen));
 	_cleanup_free_ char *why = NULL;
 	struct box_mount m = {x->folder, HERE, false};
-	struct box b = {.mount = &m, .n_mounts = 1, .what = "taking files out of a box", .take = take,
+	struct box b = {.mount = &m, .n_mounts = 1, .what = "taking files out of a box", .take = take_all,
 			.limits = {.seconds = EXPORT_S}, .cancel = x->cancel};
 	struct taking t = {.x = x, .dir = -1, .seen = seen, .deadline = mono_usec() + (usec_t)(EXPORT_S * 1e6)};
 	int r = fs_mkdir_p(x->to_dir);

@@ -140,7 +140,7 @@ static void mail_release(struct mail *m)
 	buf_release(&m->patch);
 }
 
-static int refuse(const struct apply *a, const struct mail *m, const char *why)
+static int refuse_mail(const struct apply *a, const struct mail *m, const char *why)
 {
 	_cleanup_free_ char *file = term_safe(m->file), *subject = term_safe(m->subject ? m->subject : "");
 
@@ -183,7 +183,7 @@ static int mailinfo(const struct apply *a, struct mail *m, bool keep)
 	if (r.status || r.truncated) {
 		_cleanup_free_ char *words = git_words(&r), *why = xasprintf("cannot be read: %s", words);
 
-		return refuse(a, m, why);
+		return refuse_mail(a, m, why);
 	}
 	if (r.out.s)
 		read_info(m, r.out.s);
@@ -192,9 +192,9 @@ static int mailinfo(const struct apply *a, struct mail *m, bool keep)
 		return MIN(e, 0);
 	e = fs_read(body, 0, &m->body);
 	if (e >= 0 && m->body.len && memchr(m->body.s, 0, m->body.len))
-		e = refuse(a, m, "has a NUL byte in its text");
+		e = refuse_mail(a, m, "has a NUL byte in its text");
 	if (e >= 0 && m->body.len + strlen(m->subject ? m->subject : "") > MESSAGE_MAX)
-		e = refuse(a, m, "has a text of more than 256 KiB");
+		e = refuse_mail(a, m, "has a text of more than 256 KiB");
 	return e;
 }
 
@@ -315,7 +315,7 @@ static int commit(struct apply *a, const struct mail *m)
 	if (r == -EIO) { /* a date or a name that git does not take */
 		_cleanup_free_ char *why = xasprintf("gives no commit: %s", err_msg());
 
-		r = refuse(a, m, why);
+		r = refuse_mail(a, m, why);
 	}
 	return r;
 }
@@ -331,14 +331,14 @@ static int apply_mail(struct apply *a, size_t i)
 	if (r < 0)
 		return r;
 	if (!m.author || !*m.author || !m.address || !*m.address)
-		return refuse(a, &m, "has no author: it is no mail as git format-patch writes it");
+		return refuse_mail(a, &m, "has no author: it is no mail as git format-patch writes it");
 	r = git(a, ARGV("apply", "--cached", "--whitespace=nowarn", "--", "patch"), NULL, NULL, &res);
 	if (r < 0)
 		return r;
 	if (res.status) {
 		_cleanup_free_ char *words = git_words(&res), *why = xasprintf("does not apply on %.12s: %s", a->base, words);
 
-		return refuse(a, &m, why);
+		return refuse_mail(a, &m, why);
 	}
 	r = commit(a, &m);
 	a->patches += r >= 0;
@@ -364,7 +364,7 @@ static int split_file(struct apply *a, size_t i)
 		struct mail m = {.file = f->name};
 		_cleanup_free_ char *words = git_words(&res);
 
-		return refuse(a, &m, words);
+		return refuse_mail(a, &m, words);
 	}
 	if (r >= 0)
 		r = fs_list(box, &names);

@@ -147,8 +147,8 @@ struct series_box {
 	struct buf note;
 };
 
-static int refuse(const struct series_box *b, const char *fmt, ...) _printf_(2, 3);
-static int refuse(const struct series_box *b, const char *fmt, ...)
+static int refuse_series(const struct series_box *b, const char *fmt, ...) _printf_(2, 3);
+static int refuse_series(const struct series_box *b, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	va_list ap;
@@ -321,12 +321,15 @@ static int several(const struct series_box *b)
 	}
 	if (b->n_groups > MAX_NAMED)
 		buf_addf(&list, " and %zu more", b->n_groups - MAX_NAMED);
-	return refuse(b, "is more than one series: %s. Leave one of them; or list all files in their order in a file "
-			 "'series'", buf_str(&list));
+	return refuse_series(
+		b,
+		"is more than one series: %s. Leave one of them; or list all files in their order in a file "
+		"'series'",
+		buf_str(&list));
 }
 
 /* The newest version, where all others are older ones of the same series. */
-static int newest(struct series_box *b, const struct group **ret)
+static int newest_version(struct series_box *b, const struct group **ret)
 {
 	struct group *best = &b->g[0];
 
@@ -365,9 +368,10 @@ static int check_numbers(const struct series_box *b, const struct group *g)
 		if (!in_group(b, i, g) || !number)
 			continue;
 		if (number > g->s.total)
-			return refuse(b, "has a patch %u/%u, which is no number of a series", number, g->s.total);
+			return refuse_series(b, "has a patch %u/%u, which is no number of a series", number,
+					     g->s.total);
 		if (where[number])
-			return refuse(b, "has %u/%u of %s twice: mails %zu and %zu", number, g->s.total, buf_str(&name),
+			return refuse_series(b, "has %u/%u of %s twice: mails %zu and %zu", number, g->s.total, buf_str(&name),
 				      where[number], i + 1);
 		where[number] = i + 1;
 	}
@@ -376,7 +380,7 @@ static int check_numbers(const struct series_box *b, const struct group *g)
 			buf_addf(&missing, "%s%u/%u", missing.len ? ", " : "", k, g->s.total);
 	if (n > MAX_NAMED)
 		buf_addf(&missing, " and %u more", n - MAX_NAMED);
-	return n ? refuse(b, "is not whole: of %s %s %s missing (what a file 'series' lists is applied as it is)",
+	return n ? refuse_series(b, "is not whole: of %s %s %s missing (what a file 'series' lists is applied as it is)",
 			  buf_str(&name), buf_str(&missing), n == 1 ? "is" : "are")
 		 : 0;
 }
@@ -400,11 +404,11 @@ static int check_unnumbered(const struct series_box *b, const struct group *g)
 	}
 	if (n < 2 || !ids || boxes[0] != boxes[1])
 		return 0;
-	return refuse(b, "has %zu patches without numbers in one mailbox, which nobody can put in order: %s", n,
+	return refuse_series(b, "has %zu patches without numbers in one mailbox, which nobody can put in order: %s", n,
 		      buf_str(&list));
 }
 
-static void take(const struct series_box *b, const struct group *g_or_null, size_t *order, size_t *ret_n)
+static void take_group(const struct series_box *b, const struct group *g_or_null, size_t *order, size_t *ret_n)
 {
 	*ret_n = 0;
 	for (size_t i = 0; i < b->n; i++)
@@ -447,16 +451,16 @@ static int pick(struct series_box *b, size_t *order, size_t *ret_n)
 	for (size_t k = 0; k < b->n_groups; k++)
 		patches += b->g[k].patches;
 	if (!patches)
-		return refuse(b, "holds no patch");
+		return refuse_series(b, "holds no patch");
 	if (b->listed && one_in_each(b)) {
-		take(b, NULL, order, ret_n);
+		take_group(b, NULL, order, ret_n);
 		return 0;
 	}
-	r = newest(b, &g);
+	r = newest_version(b, &g);
 	if (r >= 0)
 		r = g->s.numbered ? check_numbers(b, g) : check_unnumbered(b, g);
 	if (r >= 0)
-		take(b, g, order, ret_n);
+		take_group(b, g, order, ret_n);
 	return r;
 }
 

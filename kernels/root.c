@@ -226,7 +226,7 @@ static int by_path(const void *a, const void *b)
 	return strcmp(((const struct image_item *)a)->path, ((const struct image_item *)b)->path);
 }
 
-static int collect(const char *const *programs, struct image *m)
+static int collect_programs(const char *const *programs, struct image *m)
 {
 	_cleanup_free_ char *agent = find_agent(), *mark = find_own("kpb-mark", NULL);
 	int r;
@@ -342,7 +342,7 @@ static int build(const char *dir, const char *stamp_path, const char *const *pro
 	_cleanup_free_ char *path = NULL, *list = NULL;
 	char hash[SHA256_HEX];
 	struct cpio c = {0};
-	int r = collect(programs, &m);
+	int r = collect_programs(programs, &m);
 
 	if (r == 0)
 		r = pack(&m, &c, &files);

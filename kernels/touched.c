@@ -122,12 +122,15 @@ static int on_file(const git_diff_delta *d, float progress _unused_, void *arg)
 }
 
 /* The file's own entry, with its functions as they are after the change, or before it where the file has gone. */
-static const struct touched_side *newest(const struct touched_walk *w) { return &w->side[w->side[1].blob ? 1 : 0]; }
+static const struct touched_side *newest_side(const struct touched_walk *w)
+{
+	return &w->side[w->side[1].blob ? 1 : 0];
+}
 
 static struct touched_file *this_file(struct touched_walk *w)
 {
 	struct touched *t = &w->out;
-	const struct cfuncs *f = &newest(w)->f;
+	const struct cfuncs *f = &newest_side(w)->f;
 	struct touched_file *in;
 
 	if (t->n_in && streq(t->in[t->n_in - 1]->path, w->file))
@@ -143,7 +146,7 @@ static struct touched_file *this_file(struct touched_walk *w)
 	return in;
 }
 
-static const char *text_of(const struct touched_side *s) { return git_blob_rawcontent(s->blob); }
+static const char *side_text(const struct touched_side *s) { return git_blob_rawcontent(s->blob); }
 
 static size_t place_of(const struct touched_file *in, const char *name)
 {
@@ -157,7 +160,7 @@ static size_t place_of(const struct touched_file *in, const char *name)
 /* Who calls these, in their file: a caller may have been inlined itself. */
 static void note_callers(struct touched_walk *w, struct touched_file *in, const struct strv *names, int depth)
 {
-	const struct touched_side *s = newest(w);
+	const struct touched_side *s = newest_side(w);
 
 	for (size_t i = 0; i < names->n; i++) {
 		size_t at = work(w, in->functions.n) ? place_of(in, names->v[i]) : in->functions.n;
@@ -166,7 +169,7 @@ static void note_callers(struct touched_walk *w, struct touched_file *in, const 
 			continue;
 		in->noted[at] = true;
 		for (size_t k = 0; k < s->f.n && work(w, s->f.v[k].body_len + 1); k++)
-			if (k != at && cfunc_calls(&s->f.v[k], text_of(s), names->v[i]))
+			if (k != at && cfunc_calls(&s->f.v[k], side_text(s), names->v[i]))
 				strv_add(&in->callers[at], s->f.v[k].name);
 		if (depth > 1)
 			note_callers(w, in, &in->callers[at], depth - 1);
@@ -193,7 +196,7 @@ static struct touched_fn *add_function(struct touched_walk *w, const struct touc
 	t.file = in->path;
 	/* callers as they are after the commit, or before it where the function has gone */
 	for (size_t i = 0; i < s->f.n && work(w, s->f.v[i].body_len + 1); i++)
-		if (!streq(s->f.v[i].name, f->name) && cfunc_calls(&s->f.v[i], text_of(s), f->name))
+		if (!streq(s->f.v[i].name, f->name) && cfunc_calls(&s->f.v[i], side_text(s), f->name))
 			strv_add(&t.callers, s->f.v[i].name);
 	note_callers(w, in, &t.callers, INLINE_DEPTH);
 	GROW(w->out.v, w->out.n, w->out.cap);

@@ -22,8 +22,8 @@ static _Thread_local int refused;
 static _Thread_local char why[160];
 static long in_use; /* bytes that libgit2 holds, of all threads */
 
-static int refuse(int error, const char *fmt, ...) _printf_(2, 3);
-static int refuse(int error, const char *fmt, ...)
+static int refuse_object(int error, const char *fmt, ...) _printf_(2, 3);
+static int refuse_object(int error, const char *fmt, ...)
 {
 	va_list ap;
 
@@ -56,7 +56,7 @@ static bool room(size_t n)
 {
 	if (n < (size_t)MEMORY_MAX && __atomic_load_n(&in_use, __ATOMIC_RELAXED) + (long)n <= MEMORY_MAX)
 		return true;
-	(void)refuse(-EFBIG, "reading it takes more than %ld MiB of memory", MEMORY_MAX >> 20);
+	(void)refuse_object(-EFBIG, "reading it takes more than %ld MiB of memory", MEMORY_MAX >> 20);
 	return false;
 }
 
@@ -142,9 +142,9 @@ struct gate {
 static int too_long(const struct gate *g)
 {
 	if (proc_cancelled())
-		return refuse(-ECANCELED, "the reading was stopped");
+		return refuse_object(-ECANCELED, "the reading was stopped");
 	if (mono_usec() > g->deadline)
-		return refuse(-ETIMEDOUT, "the reading took longer than %d s", DEADLINE_S);
+		return refuse_object(-ETIMEDOUT, "the reading took longer than %d s", DEADLINE_S);
 	return 0;
 }
 
@@ -162,8 +162,8 @@ static int gate_read(void **data _unused_, size_t *len _unused_, git_object_t *t
 		return GIT_PASSTHROUGH;
 	max = kind == GIT_OBJECT_BLOB ? TREE_FILE_MAX : kind == GIT_OBJECT_TREE ? TREE_MAX : COMMIT_MAX;
 	if (size > max)
-		return refuse(-EFBIG, "%s %.12s has %zu bytes, more than %zu", git_object_type2string(kind),
-			      git_oid_tostr_s(id), size, max);
+		return refuse_object(-EFBIG, "%s %.12s has %zu bytes, more than %zu", git_object_type2string(kind),
+				     git_oid_tostr_s(id), size, max);
 	return GIT_PASSTHROUGH;
 }
 

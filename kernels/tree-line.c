@@ -10,7 +10,7 @@ static int by_id(const void *a, const void *b)
 }
 
 /* The commits that git knows, sorted. */
-static size_t collect(git_repository *repo, char *const *oid, size_t n, struct wanted *w)
+static size_t collect_wanted(git_repository *repo, char *const *oid, size_t n, struct wanted *w)
 {
 	size_t k = 0;
 
@@ -37,7 +37,7 @@ int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n,
 		return r;
 	for (size_t i = 0; i < n; i++)
 		ret_pos[i] = -1;
-	k = collect(repo, oid, n, w);
+	k = collect_wanted(repo, oid, n, w);
 	for (size_t step = 0; found < k && step < max; step++) {
 		const struct wanted key = {.id = *git_commit_id(c)}, *hit = bsearch(&key, w, k, sizeof(key), by_id);
 		git_commit *parent = NULL;

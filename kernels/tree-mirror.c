@@ -64,7 +64,7 @@ int tree_url_check(const char *url)
 }
 
 /* What git said, as one line: without the advice that it adds. */
-static char *git_words(const char *err)
+static char *fetch_words(const char *err)
 {
 	static const char *const advice[] = {"Please make sure", "and the repository exists", "hint:", "remote: Enumerating",
 					     "warning:", "remote: hint:", "remote: warning:"};
@@ -289,10 +289,10 @@ static int err_redirect(const char *url)
 		       "tree is now, write it as the tree's 'url'", shown, buf_str(&where));
 }
 
-static int git_failed(const struct proc_result *r, const char *what, const char *url)
+static int fetch_failed(const struct proc_result *r, const char *what, const char *url)
 {
 	int e = git_status(r);
-	_cleanup_free_ char *words = git_words(buf_str(&r->err)), *shown = url_shown(url);
+	_cleanup_free_ char *words = fetch_words(buf_str(&r->err)), *shown = url_shown(url);
 	bool login = strstr(words, "could not read Username") || strstr(words, "could not read Password") ||
 		     strstr(words, "Authentication failed");
 
@@ -334,7 +334,7 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 	if (e < 0)
 		return err_prefix(e, "cannot list '%s'", shown);
 	if (r.status)
-		return git_failed(&r, "list", url);
+		return fetch_failed(&r, "list", url);
 	if (r.truncated)
 		return err_set(-E2BIG, "'%s' has too many branches to list", shown);
 	for (char *save = NULL, *l = r.out.s ? strtok_r(r.out.s, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
@@ -383,7 +383,7 @@ static int mirror_init(const char *git_dir)
 				       .timeout_s = LIST_TIMEOUT_S}, NULL, false, &r);
 	if (e < 0)
 		return e;
-	return r.status ? git_failed(&r, "make the mirror", git_dir) : 0;
+	return r.status ? fetch_failed(&r, "make the mirror", git_dir) : 0;
 }
 
 /* Tags of commits that are here, for people who name revisions by them. A mirror without is as good for all else, so
@@ -462,7 +462,7 @@ static int fetch_heads(const char *url, const char *credentials, const char *git
 
 		mirror_sweep(git_dir);
 		if (!cut)
-			return git_failed(&r, "fetch", url);
+			return fetch_failed(&r, "fetch", url);
 		return err_set(-EFBIG, "cannot fetch '%s': what comes is larger than the %" PRIu64 " MiB that it may "
 			       "be; one tree may have %" PRId64 " MiB of the disk in all, and %" PRIu64 " MiB are to "
 			       "stay free", shown, max >> 20, quota(git_dir) >> 20, keep_free >> 20);

@@ -231,7 +231,7 @@ static int drop_what_base_has(struct range_walk *w, const git_oid *base)
 
 static int too_many(size_t max) { return err_set(-E2BIG, "more than %zu commits lie between the two", max); }
 
-static int collect(struct range_walk *w, const git_oid *base, const git_oid *head, size_t max)
+static int collect_range(struct range_walk *w, const git_oid *base, const git_oid *head, size_t max)
 {
 	_cleanup_(cleanup_walk) git_revwalk *walk = NULL;
 	git_oid id;
@@ -479,7 +479,7 @@ int tree_range(const char *git_dir, const char *base, const char *head, size_t m
 	    (r = tree_shallow(git_dir, &w.ends)) < 0)
 		return r;
 	r = w.ends.n ? collect_shallow(&w, git_dir, base, head, max)
-		     : collect(&w, git_commit_id(cb), git_commit_id(ch), max);
+		     : collect_range(&w, git_commit_id(cb), git_commit_id(ch), max);
 	if (r < 0)
 		return r;
 	w.kernel = looks_like_kernel(ch);

@@ -22,7 +22,7 @@ void table_row(struct table *t)
 	t->n_rows++;
 }
 
-static void set(struct table *t, size_t col, char *text, int kind)
+static void set_cell(struct table *t, size_t col, char *text, int kind)
 {
 	struct table_cell *c = &t->cell[(t->n_rows - 1) * t->n_cols + col];
 
@@ -34,21 +34,21 @@ static void set(struct table *t, size_t col, char *text, int kind)
 void table_text(struct table *t, size_t col, const char *s)
 {
 	if (s)
-		set(t, col, xstrdup(s), CELL_TEXT);
+		set_cell(t, col, xstrdup(s), CELL_TEXT);
 }
 
-void table_int(struct table *t, size_t col, int64_t v) { set(t, col, xasprintf("%" PRId64, v), CELL_NUMBER); }
+void table_int(struct table *t, size_t col, int64_t v) { set_cell(t, col, xasprintf("%" PRId64, v), CELL_NUMBER); }
 
 void table_num(struct table *t, size_t col, double v)
 {
 	if (isfinite(v))
-		set(t, col, xasprintf("%.10g", v), CELL_NUMBER);
+		set_cell(t, col, xasprintf("%.10g", v), CELL_NUMBER);
 }
 
 void table_numf(struct table *t, size_t col, double v, int digits)
 {
 	if (isfinite(v) && fabs(v) < 1e15)
-		set(t, col, xasprintf("%.*f", digits, v), CELL_NUMBER);
+		set_cell(t, col, xasprintf("%.*f", digits, v), CELL_NUMBER);
 	else
 		table_num(t, col, v);
 }

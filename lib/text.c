@@ -138,7 +138,7 @@ static size_t separator(const char *s)
 
 struct digits { const char *p; char plain[48]; size_t n; };
 
-static void take(struct digits *d, size_t k)
+static void take_digits(struct digits *d, size_t k)
 {
 	size_t room = sizeof(d->plain) - 1 - d->n;
 
@@ -155,23 +155,23 @@ static bool take_number(struct digits *d)
 	size_t whole, sep, fraction = 0;
 	const char *first;
 
-	take(d, *d->p == '-' || *d->p == '+');
+	take_digits(d, *d->p == '-' || *d->p == '+');
 	whole = run_of_digits(d->p);
 	/* 0,123 is a fraction in some countries and nothing in the others */
 	sep = whole && whole <= 3 && *d->p != '0' ? separator(d->p + whole) : 0;
-	take(d, whole);
+	take_digits(d, whole);
 	for (first = d->p; sep && !strncmp(d->p, first, sep) && run_of_digits(d->p + sep) == 3;) {
 		d->p += sep;
-		take(d, 3);
+		take_digits(d, 3);
 	}
 	if (*d->p == '.') {
 		fraction = run_of_digits(d->p + 1);
-		take(d, 1 + fraction);
+		take_digits(d, 1 + fraction);
 	}
 	if (whole + fraction && (*d->p == 'e' || *d->p == 'E')) {
 		size_t sign = d->p[1] == '-' || d->p[1] == '+', e = run_of_digits(d->p + 1 + sign);
 
-		take(d, e ? 1 + sign + e : 0);
+		take_digits(d, e ? 1 + sign + e : 0);
 	}
 	d->plain[d->n] = 0;
 	return whole + fraction && d->n + 1 < sizeof(d->plain);

@@ -597,7 +597,7 @@ int report_compose(struct store *s, int64_t case_id, const char *git_dir, const 
 			       case_state_word(f.c.state));
 	/* files first: a stored report must not name a folder that is not there */
 	if (cfg->reproduce_dir) {
-		r = reproduce_folder(s, &f, cfg, &dir);
+		r = reproduce_folder(&f, cfg, &dir);
 		if (r == -ENODATA) {
 			/* the report is worth more than its script */
 			store_event(s, case_id, f.cmp.id, 0, "report without a script: %s", err_msg());

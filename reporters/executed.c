@@ -44,28 +44,28 @@ static void add_functions(const struct touched *t, const struct symbols *sym, st
 	buf_addc(out, '\n');
 }
 
-static void add_row(const struct profile_row *r, struct buf *out)
+static void add_executed(const struct profile_row *r, struct buf *out)
 {
 	buf_addf(out, "%14.1f %14.1f %+14.1f  ", r->insns[0], r->insns[1], r->delta);
 	buf_add_shown(out, r->name);
 	buf_addc(out, '\n');
 }
 
-static void add_difference(const struct profile_diff *d, bool per_operation, struct buf *out)
+static void add_function_change(const struct profile_diff *d, bool per_operation, struct buf *out)
 {
 	struct profile_row rest;
 	size_t n = 0;
 
 	buf_addf(out, "instructions %s:\n%14s %14s %14s\n", per_operation ? "per operation" : "in all", "parent", "commit", "change");
 	for (; n < d->n && n < MAX_ROWS && fabs(d->row[n].delta) >= LEAST_CHANGE; n++)
-		add_row(&d->row[n], out);
+		add_executed(&d->row[n], out);
 	profile_diff_rest(d, n, &rest);
-	add_row(&rest, out);
-	add_row(&d->user, out);
-	add_row(&d->total, out);
+	add_executed(&rest, out);
+	add_executed(&d->user, out);
+	add_executed(&d->total, out);
 }
 
-static int load(struct store *s, const struct facts *f, const struct db_build *b, struct profile *ret)
+static int load_profile(struct store *s, const struct facts *f, const struct db_build *b, struct profile *ret)
 {
 	struct db_profile row = {0};
 	int r = b->id ? store_profile_get(s, b->id, f->cmp.job, f->machine.tbox_group, &row)
@@ -84,10 +84,10 @@ int report_executed(struct store *s, const struct facts *f, const char *git_dir,
 	_cleanup_(symbols_release) struct symbols sym = {0};
 	_cleanup_free_ char *map = f->bad_build.image_path ? symbols_path(f->bad_build.image_path) : NULL;
 	_cleanup_touched_ struct touched t = {0};
-	int r = load(s, f, &f->good_build, &good);
+	int r = load_profile(s, f, &f->good_build, &good);
 
 	if (r >= 0)
-		r = load(s, f, &f->bad_build, &bad);
+		r = load_profile(s, f, &f->bad_build, &bad);
 	if (r >= 0)
 		r = profile_diff(&good, &bad, &d);
 	if (r < 0)
@@ -95,6 +95,6 @@ int report_executed(struct store *s, const struct facts *f, const char *git_dir,
 	buf_adds(out, "Each executed instruction was counted in one more boot of both commits, from outside of the guest:\n\n");
 	if (f->single && git_dir && map && symbols_read(map, &sym) >= 0 && touched_functions(git_dir, f->bad, &t) >= 0)
 		add_functions(&t, &sym, &bad, out);
-	add_difference(&d, good.operations > 0, out);
+	add_function_change(&d, good.operations > 0, out);
 	return 0;
 }

@@ -65,9 +65,9 @@ int report_block(struct store *s, const struct facts *f, const struct effect_rul
 int report_executed(struct store *s, const struct facts *f, const char *git_dir, struct buf *out);
 /* Lines, terminal-safe, on what the hosts of the two kernels' runs noted: only what differs between the sides, and warnings. */
 int report_host(struct store *s, const struct facts *f, struct strv *ret);
-/* The script, see report_reproduce_script(). */
-int reproduce_script(struct store *s, const struct facts *f, struct buf *out);
+/* The script that reproduces a case on a plain Debian machine (checkout, config, build, boot, run both, compare). */
+int reproduce_script(const struct facts *f, struct buf *out);
 /* Writes the case's folder: reproduce.sh, job.sh, config, patches.mbox. *ret_dir: new string. */
-int reproduce_folder(struct store *s, const struct facts *f, const struct report_config *cfg, char **ret_dir);
+int reproduce_folder(const struct facts *f, const struct report_config *cfg, char **ret_dir);
 
 #endif

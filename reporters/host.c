@@ -85,7 +85,7 @@ static void read_run(const char *dir, struct host_side *s)
 	}
 }
 
-static int load(struct store *s, const struct facts *f, const struct db_build *b, struct host_side *ret)
+static int load_facts(struct store *s, const struct facts *f, const struct db_build *b, struct host_side *ret)
 {
 	struct db_run *runs = NULL;
 	size_t n = 0;
@@ -136,7 +136,8 @@ static void add_values(const struct host_side *s, const char *key, struct buf *o
 		buf_adds(out, "not told");
 }
 
-static void add_difference(const struct host_side *good, const struct host_side *bad, const char *key, struct strv *ret)
+static void add_fact_change(const struct host_side *good, const struct host_side *bad, const char *key,
+			    struct strv *ret)
 {
 	_cleanup_buf_ struct buf b = {0};
 
@@ -177,10 +178,10 @@ int report_host(struct store *s, const struct facts *f, struct strv *ret)
 {
 	struct host_side side[2] = {0};
 	struct strv lines = {0};
-	int r = load(s, f, &f->good_build, &side[0]);
+	int r = load_facts(s, f, &f->good_build, &side[0]);
 
 	if (r >= 0)
-		r = load(s, f, &f->bad_build, &side[1]);
+		r = load_facts(s, f, &f->bad_build, &side[1]);
 	for (int k = 0; r >= 0 && side[0].runs && side[1].runs && k < 2; k++)
 		for (size_t i = 0; i < side[k].n; i++) {
 			const char *key = side[k].v[i].key;
@@ -188,7 +189,7 @@ int report_host(struct store *s, const struct facts *f, struct strv *ret)
 			if (streq(key, "warning") || said(&side[k], i) || !differs(&side[k], &side[!k], key))
 				continue;
 			if (!k || !differs(&side[0], &side[1], key)) /* not twice */
-				add_difference(&side[0], &side[1], key, &lines);
+				add_fact_change(&side[0], &side[1], key, &lines);
 		}
 	if (r >= 0)
 		add_warnings(side, &lines);

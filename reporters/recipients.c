@@ -23,7 +23,7 @@ void recipients_release(struct recipients *r)
 }
 
 /* No-op for an address that is there already or is none. */
-static void add_person(struct recipients *r, bool to, const char *name, const char *address, const char *reason)
+static void add_recipient(struct recipients *r, bool to, const char *name, const char *address, const char *reason)
 {
 	if (!mail_address_ok(address))
 		return;
@@ -40,7 +40,7 @@ static void add_of_tree(struct recipients *r, bool to, const char *name, const c
 	if (mail_address_ok(address) && mail_address_acts(address))
 		r->acting++;
 	else
-		add_person(r, to, name, address, reason);
+		add_recipient(r, to, name, address, reason);
 }
 
 /* "Name <address>" or a bare address, as configuration has them. */
@@ -49,7 +49,7 @@ static void add_text(struct recipients *r, const char *text, const char *reason)
 	_cleanup_free_ char *name = NULL, *address = NULL;
 
 	if (mail_address_parse(text, &name, &address) == 0)
-		add_person(r, false, name, address, reason);
+		add_recipient(r, false, name, address, reason);
 }
 
 /* The patch's added and removed lines, for K: patterns; NULL where git cannot say. */
@@ -143,8 +143,9 @@ void recipients_of(const struct facts *f, const char *git_dir, const struct repo
 		free(other);
 	}
 	if (!r.n || !r.v[0].to)
-		add_person(&r, true, cfg->robot_name, cfg->robot_address,
-			       f->proven ? "the culprit's author has no usable address" : "owner of the robot; not proven, so nobody else");
+		add_recipient(&r, true, cfg->robot_name, cfg->robot_address,
+			      f->proven ? "the culprit's author has no usable address"
+					: "owner of the robot; not proven, so nobody else");
 	for (; r.n > max; r.cut++) {
 		r.n--;
 		free(r.v[r.n].name);
@@ -199,8 +200,8 @@ int recipients_parse(const char *json, struct recipients *ret)
 		if (!r.left_out)
 			r.left_out = xstrdup(json_get_text(o, "left_out"));
 		reason = json_get_text(o, "reason");
-		add_person(&r, streq(json_get_text(o, "header"), "To"), json_get_text(o, "name"),
-			   json_get_text(o, "address"), reason ? reason : "");
+		add_recipient(&r, streq(json_get_text(o, "header"), "To"), json_get_text(o, "name"),
+			      json_get_text(o, "address"), reason ? reason : "");
 	}
 	json_object_put(l);
 	*ret = r;

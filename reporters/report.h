@@ -37,7 +37,5 @@ struct report_config {
 /* Composes and stores the report of a case that was found (whatever became of it since); git_dir of its tree for
  * names and MAINTAINERS. -EEXIST where there is one. */
 int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id);
-/* The script that reproduces a case on a plain Debian machine (checkout, config, build, boot, run both, compare). */
-int report_reproduce_script(struct store *s, int64_t case_id, struct buf *out);
 
 #endif

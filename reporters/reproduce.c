@@ -182,7 +182,7 @@ static void add_header(const struct facts *f, const char *packages, const struct
 	buf_adds(b, "\nset -eu\n\n");
 }
 
-int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf *out)
+int reproduce_script(const struct facts *f, struct buf *out)
 {
 	_cleanup_(machine_script_release) struct machine_script machine = {0};
 	_cleanup_machine_ struct machine m = {0};
@@ -240,15 +240,7 @@ int reproduce_script(struct store *s _unused_, const struct facts *f, struct buf
 	return 0;
 }
 
-int report_reproduce_script(struct store *s, int64_t case_id, struct buf *out)
-{
-	_cleanup_facts_ struct facts f = {0};
-	int r = facts_load(s, case_id, NULL, &f);
-
-	return r < 0 ? r : reproduce_script(s, &f, out);
-}
-
-int reproduce_folder(struct store *s, const struct facts *f, const struct report_config *cfg, char **ret_dir)
+int reproduce_folder(const struct facts *f, const struct report_config *cfg, char **ret_dir)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id);
 	_cleanup_free_ char *sh = xasprintf("%s/reproduce.sh", dir), *job = xasprintf("%s/job.sh", dir),
@@ -257,7 +249,7 @@ int reproduce_folder(struct store *s, const struct facts *f, const struct report
 	const char *script = f->job.script ? f->job.script : "";
 	int r = fs_mkdir_p(dir);
 
-	r = r < 0 ? r : reproduce_script(s, f, &text);
+	r = r < 0 ? r : reproduce_script(f, &text);
 	r = r < 0 ? r : fs_write_atomic(sh, text.s, text.len);
 	r = r < 0 ? r : fs_write_atomic(job, script, strlen(script));
 	if (r == 0 && f->mbox.len)

@@ -15,7 +15,7 @@
 
 /* ---- does somebody know already? ---- */
 
-static bool same_question(const struct detect_scope *d, const struct db_comparison *c, int64_t machine)
+static bool same_detection(const struct detect_scope *d, const struct db_comparison *c, int64_t machine)
 {
 	return c->tree == d->tree->id && c->machine == machine && streq(c->kconfig, d->tcfg->kconfig) &&
 	       streq(c->job, d->job->id);
@@ -52,7 +52,7 @@ static int covered(struct engine *e, const struct detect_scope *d, int64_t machi
 	int r = store_comparisons(e->store, &all, &n), yes = 0;
 
 	for (size_t i = 0; r >= 0 && i < n && !yes; i++) {
-		if (!same_question(d, &all[i], machine))
+		if (!same_detection(d, &all[i], machine))
 			continue;
 		if (streq(all[i].base, before) && streq(all[i].head, at))
 			yes = 1;
@@ -74,7 +74,7 @@ static int asked_by_hand(struct engine *e, const struct detect_scope *d, int64_t
 	int r = store_comparisons(e->store, &all, &n);
 
 	for (size_t i = 0; r >= 0 && i < n; i++)
-		if (same_question(d, &all[i], machine) && streq(all[i].base, at) && streq(all[i].head, at) &&
+		if (same_detection(d, &all[i], machine) && streq(all[i].base, at) && streq(all[i].head, at) &&
 		    all[i].asked != ASKED_DAEMON)
 			*ret = all[i].asked == ASKED_HAND_MAIL ? ASKED_HAND_MAIL : ASKED_HAND;
 	DB_LIST_RELEASE(all, n, db_comparison_release);

@@ -46,7 +46,7 @@ static bool in_range(const struct scope *s, const char *commit)
 }
 
 /* A kernel that does not boot does so in every job; any other failure is the job's. */
-static bool same_question(const struct scope *s, const struct db_comparison *c, enum run_verdict kind)
+static bool same_failure(const struct scope *s, const struct db_comparison *c, enum run_verdict kind)
 {
 	return c->tree == s->cmp.tree && c->machine == s->cmp.machine && streq(c->kconfig, s->cmp.kconfig) &&
 	       (streq(c->job, s->cmp.job) || kind == RUN_BOOT_FAILED);
@@ -69,7 +69,7 @@ static int known_case(struct engine *e, const struct scope *s, enum run_verdict 
 		    all[i].state == CASE_NOT_REPRODUCED ||
 		    store_comparison_by_id(e->store, all[i].comparison, &c) < 0)
 			continue;
-		if (same_question(s, &c, kind) && in_range(s, all[i].culprit ? all[i].culprit : c.head))
+		if (same_failure(s, &c, kind) && in_range(s, all[i].culprit ? all[i].culprit : c.head))
 			*ret = all[i].id;
 		db_comparison_release(&c);
 	}
@@ -79,8 +79,8 @@ static int known_case(struct engine *e, const struct scope *s, enum run_verdict 
 
 /* ---- the case ---- */
 
-static int open_case(struct engine *e, const struct scope *s, const char *failure, const struct pairs_result *x,
-		     int64_t *ret)
+static int open_failure_case(struct engine *e, const struct scope *s, const char *failure, const struct pairs_result *x,
+			     int64_t *ret)
 {
 	struct db_case c = {.comparison = s->cmp.id, .metric = (char *)FAILURE_METRIC, .state = CASE_CONFIRMED,
 			    .confidence = e->cfg->confidence, .effect = x->v.effect, .effect_lo = NAN, .effect_hi = NAN,
@@ -119,7 +119,7 @@ int failure_of_head(struct engine *e, const struct scope *s, char **ret_text)
 	if (r == 0)
 		return x.queued > 0;
 	if (r > 0 && x.v.verdict == VERDICT_DIFFERENT)
-		r = open_case(e, s, failure, &x, &id);
+		r = open_failure_case(e, s, failure, &x, &id);
 	if (id)
 		*ret_text = xasprintf("; %.12s does not fail so: case %" PRId64 " looks for the first commit that does",
 				      s->cmp.base, id);

@@ -280,7 +280,7 @@ static int group_points(struct store *s, bool one_setup, struct order *o, size_t
 
 /* ---- all ---- */
 
-static void fill(const struct order *o, size_t n, size_t max_commits, struct history *h)
+static void fill_history(const struct order *o, size_t n, size_t max_commits, struct history *h)
 {
 	size_t commits = 0, skip;
 
@@ -334,7 +334,7 @@ static int put_in_order(struct store *s, const struct config *cfg, const struct 
 		return line;
 	if (!line)
 		order_by_boot(o, (size_t)on);
-	fill(o, (size_t)(line ? line : on), q->max_commits, h);
+	fill_history(o, (size_t)(line ? line : on), q->max_commits, h);
 	return 0;
 }
 

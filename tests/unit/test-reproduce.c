@@ -120,6 +120,7 @@ int main(void)
 {
 	_cleanup_store_ struct store *s = NULL;
 	_cleanup_buf_ struct buf script = {0}, out = {0}, again = {0};
+	_cleanup_facts_ struct facts facts = {0};
 	_cleanup_free_ char *good = NULL, *bad = NULL;
 	int64_t id = 0;
 
@@ -132,7 +133,7 @@ int main(void)
 	is_int(store_open(":memory:", false, &s), 0, "a database");
 	know_metric(s, good);
 	put_case(s, good, bad, &id);
-	is_int(report_reproduce_script(s, id, &script), 0, "a script");
+	ok(facts_load(s, id, NULL, &facts) == 0 && reproduce_script(&facts, &script) == 0, "a script");
 	ok(strstr(script.s, "base64 -d <<'KPB_") && !strchr(script.s, 0x1b), "what is no plain text is encoded");
 	fs_write_atomic("reproduce.sh", script.s, script.len);
 	is_int(proc_ok(ARGV("sh", "-n", "reproduce.sh"), NULL, NULL), 0, "is a shell script");

@@ -147,7 +147,6 @@ static void edges(void)
 	ok(stat_prior_fit(s2, 3, 4, own).df0 == 0 && own[0] == 0, "two variances make no prior");
 	stat_bh(p, q, 3);
 	ok(q[0] == .02 && isnan(q[1]) && q[2] == .02, "what was not tested is not in the family");
-	is_near(stat_trigamma_inverse(M_PI * M_PI / 6), 1, 1e-9, "trigamma(1) = pi^2 / 6");
 	ok(isnan(stat_median(s2, 0)), "no median of nothing");
 }
 
