@@ -33,10 +33,10 @@ struct qemu { char *program, *append; int memory_mb, shift; double boot_timeout_
 
 #define QEMU_SETTINGS                                                                                                  \
 	SETTING(qemu, memory_mb, "memory_mb", "memory of the guest in MiB", .min = 64, .max = 1 << 24, .dflt = "512"), \
-	SETTING(qemu, program, "qemu", "QEMU's program", .dflt = DEFAULT_QEMU),                                \
+	SETTING(qemu, program, "qemu", "QEMU's program", .dflt = DEFAULT_QEMU),                                        \
 	SETTING(qemu, append, "append", "more kernel arguments"),                                                      \
-	SETTING_TIME(qemu, boot_timeout_s, "boot_timeout", "limit for a boot until its script starts", .min = 1, .max = 86400, \
-		     .otherwise = "60s with KVM, else 180s")
+	SETTING_TIME(qemu, boot_timeout_s, "boot_timeout", "limit for a boot until its script starts", .min = 1,       \
+		     .max = 86400, .otherwise = "60s with KVM, else 180s")
 static const struct setting qemu_options[] = {QEMU_SETTINGS, SETTING_END};
 static const struct setting icount_options[] = {
 	QEMU_SETTINGS,
@@ -467,7 +467,8 @@ static int vm_run(struct vm *vm, struct boot_result *ret)
 
 static int boot_by(const struct boot_request *q, bool icount, bool kvm, struct boot_result *ret)
 {
-	struct vm vm = {.q = q, .m = q->machine, .o = q->machine->options, .icount = icount, .kvm = kvm, .lock = -1, .console_fd = -1};
+	struct vm vm = {.q = q, .m = q->machine, .o = options(q->machine), .icount = icount, .kvm = kvm, .lock = -1,
+			.console_fd = -1};
 	int r = vm_prepare(&vm);
 
 	if (r == 0)
