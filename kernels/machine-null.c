@@ -1,26 +1,26 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * machine-null.c - no machine at all: invents runs, for tests of everything around a machine. It is also what to copy for a
- * driver of your own: everything that a driver is stands in this file, and one row in machine.c lists it.
+ * machine-null.c - no machine at all: invents runs, for tests of everything around a machine. It is also what to copy
+ * for a driver of your own: everything that a driver is stands in this file, and one row in machine.c lists it.
  *
- * A run leaves what the program "command" (jobs/programs/command) reads, one line "METRIC: NUMBER". The same seed, build and
- * replicate give the same number; other ones scatter by the noise. Nothing of what is built runs.
+ * A run leaves what the program "command" (jobs/programs/command) reads, one line "METRIC: NUMBER". The same seed,
+ * build and replicate give the same number; other ones scatter by the noise. Nothing of what is built runs.
  *
  *	machines:
  *	  invented:
  *	    driver: "null"          # in quotes: without, YAML takes it for nothing
  *	    noise: 0.5
  *
- * With value_of_build, what is built is a text file "VALUE [FAILURE_RATE]" (the artefact of a program's tree): so commits
- * can be better or worse, or fail more often, than their parents.
+ * With value_of_build, what is built is a text file "VALUE [FAILURE_RATE]" (the artefact of a program's tree): so
+ * commits can be better or worse, or fail more often, than their parents.
  */
 #include "kernels/machine-internal.h"
 #include "lib/fs.h"
 
 #include <poll.h>
 
-/* 1. Settings: a struct, and its table. What a user may write below the machine's name in machines.yaml is here and nowhere
- * else; machine.c allocates the struct and reads, checks, shows and stores it. */
+/* 1. Settings: a struct, and its table. What a user may write below the machine's name in machines.yaml is here and
+ * nowhere else; machine.c allocates the struct, and by the table it is read, checked, shown and stored. */
 #define FAILURES(X)                                                                                                    \
 	X(FAIL_CRASH, "crashed") X(FAIL_BOOT, "boot-failed") X(FAIL_TIME, "timeout") X(FAIL_EXIT, "failed")
 WORDS_ENUM(null_failure, FAILURES);
@@ -37,8 +37,9 @@ static const struct setting null_options[] = {
 	SETTING(null, seed, "seed", "other seeds give other runs", .dflt = "1"),
 	SETTING(null, metric, "metric", "name of the figure", .dflt = "value"),
 	SETTING(null, value, "value", "what it is on the average", .dflt = "1000"),
-	SETTING(null, value_of_build, "value_of_build", "the built file says the value, and maybe a failure rate after it"),
-	SETTING(null, noise_pct, "noise", "standard deviation in per cent of the value", .min = 0, .max = 100, .dflt = "1"),
+	SETTING(null, value_of_build, "value_of_build", "the built file says the value, and maybe a failure rate behind"),
+	SETTING(null, noise_pct, "noise", "standard deviation in per cent of the value", .min = 0, .max = 100,
+		.dflt = "1"),
 	SETTING(null, failure_rate, "failure_rate", "share of the runs that fail", .min = 0, .max = 1),
 	SETTING_WORD(null, failure, "failure", &null_failure_words, "how they fail", .dflt = "crashed"),
 	SETTING_TIME(null, seconds, "takes", "time that a run takes", .min = 0, .max = 3600),
@@ -53,12 +54,13 @@ static int null_check(const struct machine *m)
 	static const char name[] = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_.";
 	const char *s = options(m)->metric;
 
-	return s && *s && strspn(s, name) == strlen(s) ? 0 : err_set(-EINVAL, "machine '%s': 'metric' wants letters, digits, _ and .",
-								      m->name);
+	if (s && *s && strspn(s, name) == strlen(s))
+		return 0;
+	return err_set(-EINVAL, "machine '%s': 'metric' wants letters, digits, _ and .", m->name);
 }
 
-/* 3. describe: "test machine:" in reports. What changes it may change the numbers: runs with another text are not laid side
- * by side without a word about it (db/setup.h). */
+/* 3. describe: "test machine:" in reports. What changes it may change the numbers: runs with another text are not laid
+ * side by side without a word about it (db/setup.h). */
 static char *null_describe(const struct machine *m)
 {
 	const struct null *o = options(m);
@@ -66,9 +68,10 @@ static char *null_describe(const struct machine *m)
 	return xasprintf("no machine, numbers invented from seed %" PRId64 " with %g%% noise", o->seed, o->noise_pct);
 }
 
-/* 4. boot: runs q->script (for a driver with MACHINE_BOOTS: boots q->image with q->root_image before that) and leaves in
- * q->out_dir the folder result/ with what the script wrote to $RESULT_DIR. Says by boot_verdict() how it went; returns
- * negative only for trouble of our own, which is no fault of the commit's. It ends by itself, also when q->cancel is set. */
+/* 4. boot: runs q->script (for a driver with MACHINE_BOOTS: boots q->image with q->root_image before that) and leaves
+ * in q->out_dir the folder result/ with what the script wrote to $RESULT_DIR. Says by ret->verdict and boot_verdict()
+ * how it went; returns negative only for trouble of our own, which is no fault of the commit's. It ends by itself, and
+ * soon when *q->cancel is set. */
 struct invented { double value, failure_rate; };
 
 static int invent_for(const struct boot_request *q, struct invented *ret)
@@ -158,12 +161,12 @@ static int null_boot(const struct boot_request *q, struct boot_result *ret)
 {
 	const struct null *o = options(q->machine);
 	struct invented x = {0};
-	double d[3], limit = q->script_timeout_s > 0 ? q->script_timeout_s : INFINITY;
+	double d[3], normal, limit = q->script_timeout_s > 0 ? q->script_timeout_s : INFINITY;
 	int r = invent_for(q, &x);
 
 	dice(q, d);
-	/* Box and Muller: two even numbers make a normal one */
-	r = r < 0 ? r : write_results(q, x.value * (1 + o->noise_pct / 100 * sqrt(-2 * log(1 - d[0])) * cos(2 * M_PI * d[1])));
+	normal = sqrt(-2 * log(1 - d[0])) * cos(2 * M_PI * d[1]); /* Box and Muller's way */
+	r = r < 0 ? r : write_results(q, x.value * (1 + o->noise_pct / 100 * normal));
 	if (r < 0)
 		return r;
 	ret->isolated = true; /* nothing foreign ran */
@@ -176,8 +179,8 @@ static int null_boot(const struct boot_request *q, struct boot_result *ret)
 	return d[2] < x.failure_rate ? fail(o->failure, ret) : 0;
 }
 
-/* 5. The row. What it may have besides (capability flags, its part of the script of a case, counting of instructions and of
- * what a guest executes) is told in machine.h. */
+/* 5. The row. What it may have besides (flags, its part of the script of a case, counting of instructions and of what a
+ * guest executes) is told in machine.h. */
 const struct machine_ops machine_null = {
 	.name = "null",
 	.help = "for tests: no machine, invents runs from a seed",

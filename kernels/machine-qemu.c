@@ -40,7 +40,8 @@ struct qemu { char *program, *append; int memory_mb, shift; double boot_timeout_
 static const struct setting qemu_options[] = {QEMU_SETTINGS, SETTING_END};
 static const struct setting icount_options[] = {
 	QEMU_SETTINGS,
-	SETTING(qemu, shift, "icount_shift", "an instruction takes 2^N ns of guest time", .min = 0, .max = 10, .dflt = "3"),
+	SETTING(qemu, shift, "icount_shift", "an instruction takes 2^N ns of guest time", .min = 0, .max = 10,
+		.dflt = "3"),
 	SETTING_END,
 };
 
@@ -112,7 +113,8 @@ static int qemu_check(const struct machine *m)
 static int icount_check(const struct machine *m)
 {
 	if (m->cpus > 1)
-		return err_set(-EINVAL, "machine '%s': qemu-icount is deterministic with one CPU only, not %d", m->name, m->cpus);
+		return err_set(-EINVAL, "machine '%s': qemu-icount is deterministic with one CPU only, not %d", m->name,
+			       m->cpus);
 	return qemu_check(m);
 }
 
@@ -152,10 +154,11 @@ static char *profile_plugin(void) { return find_own("tcg-count.so", getenv("KPER
 /* Does this QEMU take the plugin that counts? The counting itself is in plugin/. */
 static int qemu_profile_check(const struct machine *m)
 {
-	_cleanup_free_ char *plugin = profile_plugin(), *arg = plugin ? xasprintf("%s,probe=on", plugin) : NULL, *why = NULL;
+	_cleanup_free_ char *plugin = profile_plugin(), *why = NULL,
+			    *arg = plugin ? xasprintf("%s,probe=on", plugin) : NULL;
 	_cleanup_(proc_result_release) struct proc_result p = {0};
-	struct proc_spec s = {.argv = ARGV(program(m), "-machine", "none", "-nodefaults", "-no-user-config", "-display", "none",
-					   "-accel", "tcg", "-plugin", arg), .env_clear = true, .timeout_s = 30};
+	struct proc_spec s = {.argv = ARGV(program(m), "-machine", "none", "-nodefaults", "-no-user-config", "-display",
+					   "none", "-accel", "tcg", "-plugin", arg), .env_clear = true, .timeout_s = 30};
 	int r;
 
 	if (!plugin)
@@ -286,7 +289,8 @@ static void add_profile(const struct vm *vm, struct strv *a)
 /* The words that make the machine, for us and for who reproduces a case: accel and cpu as they stand there. */
 static void machine_words(const struct machine *m, bool icount, const char *accel, const char *cpu, struct strv *a)
 {
-	strv_addv(a, ARGV("-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc", "-accel", accel));
+	strv_addv(a, ARGV("-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc", "-accel",
+			  accel));
 	if (icount) {
 		strv_add(a, "-icount");
 		strv_addf(a, "shift=%d,sleep=off", options(m)->shift);
@@ -519,7 +523,8 @@ static void script(const struct machine *m, bool icount, struct machine_script *
 	ret->how = "vm";
 	ret->packages = "qemu-system-x86 busybox-static cpio";
 	if (!icount)
-		buf_adds(&ret->comments, "# KPB_ACCEL=kvm or tcg says how QEMU runs it; without, KVM where there is /dev/kvm.\n");
+		buf_adds(&ret->comments, "# KPB_ACCEL=kvm or tcg says how QEMU runs it; without, KVM where there is "
+					 "/dev/kvm.\n");
 	buf_adds(&ret->comments, "# KPB_QEMU=PROGRAM takes another QEMU than the robot's.\n");
 	set(&ret->variables, "qemu", program(m));
 	buf_adds(&ret->variables, "qemu=${KPB_QEMU:-$qemu}\n");

@@ -25,13 +25,13 @@ int machine_init(struct machine *m, const char *name, const char *driver);
 int machine_set_driver(struct machine *m, const char *driver);
 void machine_release(struct machine *m);
 #define _cleanup_machine_ _cleanup_(machine_release)
-/* The tables of all that can be set besides the driver: what all machines have, then the driver's own. Ends with {0}; ret
- * borrows from m, and is for writing where m is. */
+/* The tables of all that can be set besides the driver: what all machines have, then the driver's own. Ends with {0};
+ * ret borrows from m, and is for writing where m is. */
 #define MACHINE_PARTS 4
 void machine_settings(const struct machine *m, struct settings ret[MACHINE_PARTS]);
-/* What is stored of the settings as one line of JSON, new string; and a machine made of a stored one: settings may be NULL or
- * lack keys, which then have their defaults, and may have keys that nobody reads any more. Group and description are
- * not in it. -EINVAL as machine_set_driver(), -EBADMSG where settings is no JSON object. */
+/* What is stored of the settings as one line of JSON, new string; and a machine made of a stored one: settings may be
+ * NULL or lack keys, which then have their defaults, and may have keys that nobody reads any more. Group and description
+ * are not in it. -EINVAL as machine_set_driver(), -EBADMSG where settings is no JSON object. */
 char *machine_to_json(const struct machine *m);
 int machine_from_json(const char *name, const char *driver, const char *settings, struct machine *ret);
 
@@ -62,13 +62,13 @@ struct boot_result {
 void boot_result_release(struct boot_result *r);
 
 /* ---- drivers ---- */
-#define MACHINE_BOOTS (1u << 0)         /* boots the kernel that was built; else the script runs on a system that is there */
+#define MACHINE_BOOTS (1u << 0)         /* boots the kernel that was built; else a script runs on a system that is there */
 #define MACHINE_NEEDS_ROOT (1u << 1)    /* wants a root image (below) */
 #define MACHINE_DETERMINISTIC (1u << 2) /* the same build gives the same numbers to the digit */
 #define MACHINE_BUILTIN (1u << 3)       /* works without settings: a machine of the driver's own name is always there */
 /* A driver's part of the script that reproduces a case of a kernel (reporters/reproduce.sh). */
 struct machine_script {
-	const char *how;                /* the script's run_HOW SIDE NUMBER RESULT_FOLDER boots; NULL: the reader does, by hand */
+	const char *how;                /* the script's run_HOW SIDE NUMBER RESULT_FOLDER boots; NULL: the reader, by hand */
 	const char *packages;           /* of Debian, what that needs, or NULL */
 	struct buf comments;            /* lines "# ..." for its head: what the reader may choose */
 	struct buf variables;           /* shell text: sets machine_programs (commands that run_HOW wants) and what run_HOW
@@ -85,7 +85,7 @@ struct machine_ops {
 	unsigned flags;
 	size_t at_once;                 /* so many runs share one machine and do not disturb each other; 0: 1 */
 	const struct setting *options;  /* its own settings, for machines.yaml and all that shows or stores them; or NULL */
-	size_t options_size;            /* sizeof their struct, which machine.options points to */
+	size_t options_size;            /* size of their struct, which machine.options points to */
 	int (*check)(const struct machine *m);          /* can it work here? message says what to do when not */
 	int (*boot)(const struct boot_request *q, struct boot_result *ret);
 	char *(*describe)(const struct machine *m);     /* "test machine:" text */

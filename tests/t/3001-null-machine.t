@@ -1,6 +1,6 @@
 #!/bin/bash
-# The main job on a machine that invents its runs: what is built only says how fast it is and how often it fails, so that
-# a slower commit and one that breaks something are found in seconds.
+# The main job on a machine that invents its runs: what is built only says how fast it is and how often it fails, so
+# that a slower commit and one that breaks something are found in seconds.
 cd "$(dirname "$0")/../.." || exit 1
 . tests/t/lib.sh
 export GIT_AUTHOR_NAME=Ann GIT_AUTHOR_EMAIL=ann@example.org GIT_COMMITTER_NAME=Ann GIT_COMMITTER_EMAIL=ann@example.org
@@ -64,18 +64,21 @@ wait_for 60 poll reported "$broken"; ok $? "so is one that makes it crash"
 kp report show 2 >"$dir/out" 2>&1
 has "$dir/out" "an invented crash"
 script=$dir/state/cases/case-1/reproduce.sh
-sh -n "$script" && grep -q "^how='\?here'\?$" "$script"; ok $? "the script of a case builds and runs it on the reader's own machine"
+sh -n "$script" && grep -q "^how='\?here'\?$" "$script"
+ok $? "the script of a case builds and runs it on the reader's own machine"
 
 # a run by hand: the same seed, replicate and build give the same number
 echo true >"$dir/true.sh"
 echo 12.5 >"$dir/built"
 for i in 1 2; do
-	kp machine boot invented --image "$dir/built" --script "$dir/true.sh" --out "$dir/boot$i" >"$dir/out" 2>&1; ok $? "boot $i by hand"
+	kp machine boot invented --image "$dir/built" --script "$dir/true.sh" --out "$dir/boot$i" >"$dir/out" 2>&1
+	ok $? "boot $i by hand"
 done
 cmp "$dir/boot1/result/command" "$dir/boot2/result/command"; ok $? "the same number"
 grep -Eq '^ops_per_sec: 12\.[0-9]+$' "$dir/boot1/result/command"; ok $? "near what the file says"
 echo nonsense >"$dir/built"
-kp machine boot invented --image "$dir/built" --script "$dir/true.sh" --out "$dir/boot1" >"$dir/out" 2>&1; is $? 1 "a file without a number"
+kp machine boot invented --image "$dir/built" --script "$dir/true.sh" --out "$dir/boot1" >"$dir/out" 2>&1
+is $? 1 "a file without a number"
 has "$dir/out" "holds no 'VALUE [FAILURE_RATE]'"
 sed -i 's/noise: 0.5/noisy: 1/' "$dir/etc/kperfbot.yaml"
 kp config check >"$dir/out" 2>&1; is $? 2 "a setting that it does not have"

@@ -30,8 +30,8 @@ static void test_driver_settings(void)
 {
 	struct config c = {0};
 
-	write_file("kperfbot.yaml", "machines:\n  m:\n    driver: qemu\n    icount_shift: 3\n    memory: 100\n  local:\n    memory_mb: 512\n"
-		   "  n:\n    driver: qenu\n");
+	write_file("kperfbot.yaml", "machines:\n  m:\n    driver: qemu\n    icount_shift: 3\n    memory: 100\n"
+		   "  local:\n    memory_mb: 512\n  n:\n    driver: qenu\n");
 	is_int(config_load(dir, &c), -EINVAL, "settings that their drivers do not have");
 	ok(strstr(err_msg(), ":4:5: driver 'qemu' has no setting 'icount_shift'"), "another driver's");
 	ok(strstr(err_msg(), ":5:5: driver 'qemu' has no setting 'memory', did you mean 'memory_mb'?"), "the nearest one");

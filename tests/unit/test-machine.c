@@ -399,7 +399,8 @@ static void test_null(void)
 		_cleanup_buf_ struct buf text = {0};
 		double d = NAN;
 
-		if (machine_boot(&q, &r) < 0 || fs_read(path, 100, &text) < 0 || sscanf(buf_str(&text), "value: %lf", &d) != 1)
+		if (machine_boot(&q, &r) < 0 || fs_read(path, 100, &text) < 0 ||
+		    sscanf(buf_str(&text), "value: %lf", &d) != 1)
 			break;
 		failed += r.verdict == RUN_CRASHED;
 		sum += d - 1000;
@@ -418,7 +419,8 @@ static void test_null(void)
 
 static void test_machine_errors(void)
 {
-	_cleanup_machine_ struct machine m = machine_of("qemu-icount", "qemu", "no-such-qemu"), two = machine_of("qemu-icount", "cpus", "2");
+	_cleanup_machine_ struct machine m = machine_of("qemu-icount", "qemu", "no-such-qemu"),
+					 two = machine_of("qemu-icount", "cpus", "2");
 	_cleanup_free_ char *out = xasprintf("%s/e", tmp), *old = xasprintf("%s/e/1/.boot/lock", tmp);
 	_cleanup_free_ char *dir = NULL, *used = xasprintf("%s/e/2", tmp), *kept = xasprintf("%s/.boot", used);
 	struct boot_request q = {.machine = &m, .image = "/none", .root_image = "/etc/passwd", .script = "", .out_dir = out};
