@@ -1,8 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "db/task.h"
 #include "lib/escape.h"
-
-#include <json-c/json.h>
+#include "lib/json.h"
 
 WORDS_DEFINE(task_kind, TASK_KINDS, "kind of a task");
 WORDS_DEFINE(task_state, TASK_STATES, "state of a task");
@@ -56,12 +55,11 @@ char *task_payload_json(enum task_kind kind, const struct task_payload *p)
 
 static int read_member(enum task_kind kind, const struct member *m, struct json_object *o, struct task_payload *p)
 {
-	struct json_object *v = NULL;
-	bool is = json_object_object_get_ex(o, m->key, &v) && v;
+	struct json_object *v = json_get(o, m->key);
 
-	if (!is && m->may_miss)
+	if (!v && m->may_miss)
 		return 0;
-	if (!is || !json_object_is_type(v, m->number ? json_type_int : json_type_string))
+	if (!v || !json_object_is_type(v, m->number ? json_type_int : json_type_string))
 		return err_set(-EBADMSG, "the payload of a task of kind '%s' has no %s '%s'", task_kind_word(kind),
 			       m->number ? "number" : "text", m->key);
 	if (m->number)
@@ -73,16 +71,15 @@ static int read_member(enum task_kind kind, const struct member *m, struct json_
 
 int task_payload_read(enum task_kind kind, const char *json, struct task_payload *ret)
 {
-	struct json_object *o = json_tokener_parse(json);
+	_cleanup_json_ struct json_object *o = json_object_of(json);
 	struct task_payload p = {0};
 	int r = 0;
 
-	if (!json_object_is_type(o, json_type_object))
+	if (!o)
 		r = err_set(-EBADMSG, "the payload of a task of kind '%s' is no JSON object", task_kind_word(kind));
 	for (size_t i = 0; r >= 0 && i < ARRAY_SIZE(members); i++)
 		if (members[i].kinds & OF(kind))
 			r = read_member(kind, &members[i], o, &p);
-	json_object_put(o);
 	if (r < 0) {
 		task_payload_release(&p);
 		return r;

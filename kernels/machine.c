@@ -3,10 +3,10 @@
 #include "kernels/machine-internal.h"
 #include "lib/escape.h"
 #include "lib/fs.h"
+#include "lib/json.h"
 #include "lib/proc.h"
 
 #include <fcntl.h>
-#include <json-c/json.h>
 #include <poll.h>
 #include <signal.h>
 #include <sys/file.h>
@@ -152,17 +152,16 @@ char *machine_to_json(const struct machine *m)
 
 int machine_from_json(const char *name, const char *driver, const char *settings, struct machine *ret)
 {
-	struct json_object *o = json_tokener_parse(settings ? settings : "{}");
+	_cleanup_json_ struct json_object *o = json_object_of(settings ? settings : "{}");
 	_cleanup_machine_ struct machine m = {0};
 	struct settings parts[MACHINE_PARTS];
 	int r = machine_init(&m, name, driver);
 
-	if (r == 0 && !json_object_is_type(o, json_type_object))
+	if (r == 0 && !o)
 		r = err_set(-EBADMSG, "machine '%s': its settings in the database are no JSON object", name);
 	machine_settings(&m, parts);
 	for (size_t i = 1; r == 0 && parts[i].table; i++)
 		settings_from_json(parts[i].table, parts[i].base, o);
-	json_object_put(o);
 	if (r == 0) {
 		*ret = m;
 		m = (struct machine){0};

@@ -35,6 +35,41 @@ struct strv *setting_list(const struct setting *s, void *base)
 	return member(s, base).list;
 }
 
+/* ---- numbers as text ---- */
+
+/* The fewest digits that are read back as the same number. */
+static char *number_text(double d)
+{
+	for (int digits = 6; digits < 17; digits++) {
+		char *s = xasprintf("%.*g", digits, d);
+		double back;
+
+		if (parse_double(s, &back) == 0 && back == d)
+			return s;
+		free(s);
+	}
+	return xasprintf("%.17g", d);
+}
+
+static char *seconds_text(double d)
+{
+	static const struct { double s; char letter; } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}};
+	_cleanup_free_ char *s = NULL;
+
+	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
+		if (d > 0 && fmod(d, units[i].s) == 0)
+			return xasprintf("%.0f%c", d / units[i].s, units[i].letter);
+	s = number_text(d);
+	return xasprintf("%ss", s);
+}
+
+static char *limit_text(const struct setting *s, double limit)
+{
+	if (s->type == SETTING_T_SECONDS)
+		return seconds_text(limit);
+	return s->type == SETTING_T_NUMBER ? number_text(limit) : xasprintf("%.0f", limit);
+}
+
 /* ---- from text ---- */
 
 static bool limited(const struct setting *s)
@@ -59,10 +94,11 @@ static int set_bool(const struct setting *s, const char *text, bool *ret)
 	return 0;
 }
 
-static int out_of_limits(const struct setting *s, double min, double max, bool whole, const char *text)
+static int out_of_limits(const struct setting *s, double min, double max, const char *text)
 {
-	return err_set(-ERANGE, whole ? "'%s' must lie between %.0f and %.0f, not %s"
-				      : "'%s' must lie between %g and %g, not %s", s->name, min, max, text);
+	_cleanup_free_ char *from = limit_text(s, min), *to = limit_text(s, max);
+
+	return err_set(-ERANGE, "'%s' must lie between %s and %s, not %s", s->name, from, to, text);
 }
 
 static int set_whole(const struct setting *s, const char *text, bool limits, union member p)
@@ -73,9 +109,9 @@ static int set_whole(const struct setting *s, const char *text, bool limits, uni
 	if (r < 0)
 		return err_prefix(r, "'%s'", s->name);
 	if (limits && limited(s) && !(i >= s->min && i <= s->max))
-		return out_of_limits(s, s->min, s->max, true, text);
+		return out_of_limits(s, s->min, s->max, text);
 	if (s->type == SETTING_T_INT && (i < INT_MIN || i > INT_MAX))
-		return out_of_limits(s, INT_MIN, INT_MAX, true, text);
+		return out_of_limits(s, INT_MIN, INT_MAX, text);
 	if (s->type == SETTING_T_INT)
 		*p.i = (int)i;
 	else
@@ -91,7 +127,7 @@ static int set_real(const struct setting *s, const char *text, bool limits, doub
 	if (r < 0)
 		return err_prefix(r, "'%s'", s->name);
 	if (limits && limited(s) && !(d >= s->min && d <= s->max))
-		return out_of_limits(s, s->min, s->max, false, text);
+		return out_of_limits(s, s->min, s->max, text);
 	if (!isfinite(d))
 		return err_set(-ERANGE, "'%s' must be a finite number, not %s", s->name, text);
 	*ret = d;
@@ -203,32 +239,6 @@ void settings_copy(const struct setting *table, void *to, const void *from)
 
 /* ---- shown ---- */
 
-/* The fewest digits that are read back as the same number. */
-static char *number_text(double d)
-{
-	for (int digits = 6; digits < 17; digits++) {
-		char *s = xasprintf("%.*g", digits, d);
-		double back;
-
-		if (parse_double(s, &back) == 0 && back == d)
-			return s;
-		free(s);
-	}
-	return xasprintf("%.17g", d);
-}
-
-static char *seconds_text(double d)
-{
-	static const struct { double s; char letter; } units[] = {{86400, 'd'}, {3600, 'h'}, {60, 'm'}};
-	_cleanup_free_ char *s = NULL;
-
-	for (size_t i = 0; i < ARRAY_SIZE(units); i++)
-		if (d > 0 && fmod(d, units[i].s) == 0)
-			return xasprintf("%.0f%c", d / units[i].s, units[i].letter);
-	s = number_text(d);
-	return xasprintf("%ss", s);
-}
-
 static char *list_text(const struct strv *l)
 {
 	_cleanup_buf_ struct buf b = {0};
@@ -281,6 +291,22 @@ char *setting_shown(const struct setting *s, const void *base)
 		return url_shown(*value(s, base).text);
 	text = setting_text(s, base);
 	return text ? text : xstrdup("");
+}
+
+char *setting_limits(const struct setting *s)
+{
+	_cleanup_free_ char *from = NULL, *to = NULL;
+	_cleanup_buf_ struct buf b = {0};
+
+	for (int i = 0; s->words && i < s->words->n; i++)
+		buf_addf(&b, "%s%s", i ? ", " : "", s->words->word[i]);
+	if (s->words)
+		return xstrdup(buf_str(&b));
+	if (!limited(s))
+		return NULL;
+	from = limit_text(s, s->min);
+	to = limit_text(s, s->max);
+	return xasprintf("%s to %s", from, to);
 }
 
 char *setting_default_shown(const struct setting *s)

@@ -79,6 +79,8 @@ struct strv *setting_list(const struct setting *s, void *base);
 char *setting_text(const struct setting *s, const void *base);
 /* For people: URLs without credentials, `otherwise` where there is no value (or 0 or less), "" at worst. New string. */
 char *setting_shown(const struct setting *s, const void *base);
+/* What it may be: "1 to 256", "1s to 30d", "box, none"; NULL: anything of its type. New string. */
+char *setting_limits(const struct setting *s);
 /* What holds where nothing is set, for lists of settings: `otherwise`, else the default, else "none"; new string. */
 char *setting_default_shown(const struct setting *s);
 /* Whether both structs have the same value. */

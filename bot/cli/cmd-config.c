@@ -274,13 +274,10 @@ static void man_verb(const struct verb *v)
 /* "1 to 256; default: 1" */
 static void add_limits(const struct setting *s, struct buf *b)
 {
-	_cleanup_free_ char *dflt = setting_default_shown(s);
+	_cleanup_free_ char *dflt = setting_default_shown(s), *limits = setting_limits(s);
 	const bool none = !s->dflt && !s->otherwise && (s->type == SETTING_T_TEXT || s->type == SETTING_T_LIST);
 
-	if (s->max > s->min && s->type != SETTING_T_SECONDS)
-		buf_addf(b, "%.10g to %.10g", s->min, s->max);
-	for (int i = 0; s->words && i < s->words->n; i++)
-		buf_addf(b, "%s%s", i ? ", " : "", s->words->word[i]);
+	buf_adds(b, limits ? limits : "");
 	if (!none)
 		buf_addf(b, "%sdefault: %s", b->len ? "; " : "", dflt);
 }

@@ -61,7 +61,9 @@ static void test_defaults(void)
 {
 	struct echo e = {.kept = true};
 	_cleanup_free_ char *a = setting_default_shown(row("from")), *b = setting_default_shown(row("pause")),
-			    *c = setting_default_shown(row("home"));
+			    *c = setting_default_shown(row("home")), *whole = setting_limits(row("count")),
+			    *time = setting_limits(row("pause")), *words = setting_limits(row("order")),
+			    *number = setting_limits(row("ratio")), *any = setting_limits(row("text"));
 
 	settings_default(table, &e);
 	is_str(e.text, "hello", "a text has its default");
@@ -76,6 +78,11 @@ static void test_defaults(void)
 	is_str(a, "nobody", "the default in words goes before");
 	is_str(b, "5m", "the default's text");
 	is_str(c, "none", "no default");
+	is_str(whole, "1 to 100", "limits of whole numbers");
+	is_str(number, "0.25 to 0.75", "of others");
+	is_str(time, "1s to 1d", "of times");
+	is_str(words, "name, size, none", "what may be chosen");
+	ok(!any, "a text has none");
 	for (const struct setting *s = table; s->name; s++)
 		ok(setting_is_default(s, &e), "%s is the default", s->name);
 	settings_default(table, &e);
@@ -99,6 +106,8 @@ static void test_text(void)
 	ok(strstr(err_msg(), "'count': '9x'"), "named: %s", err_msg());
 	is_int(setting_set(row("ratio"), &e, "nan"), -ERANGE, "not a number");
 	is_int(setting_set(row("ratio"), &e, "0.3"), 0, "a number");
+	is_int(setting_set(row("pause"), &e, "2d"), -ERANGE, "a time that is too long");
+	is_str(err_msg(), "'pause' must lie between 1s and 1d, not 2d", "with both limits");
 	is_int(setting_set(row("pause"), &e, "90"), 0, "a time");
 	is_int(setting_set(row("loud"), &e, "perhaps"), -EINVAL, "no bool");
 	is_str(err_msg(), "'loud' takes true or false, not 'perhaps'", "named");
