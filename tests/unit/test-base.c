@@ -47,9 +47,10 @@ static void test_numbers(void)
 {
 	static const char *const whole_bad[] = {
 		"", " ", "1 ", "x", "1x", "1.0", "0x10", "9223372036854775808", "-9223372036854775809", "--1", "1e3"};
-	static const struct { const char *s; double want;
-	} seconds[] = {{"90", 90},     {"60s", 60}, {"5m", 300},  {"1h", 3600},
-		       {"2d", 172800}, {"0", 0},    {"1.5m", 90}, {"1e3", 1000}};
+	static const struct { const char *s; double want; } seconds[] = {
+		{"90", 90}, {"60s", 60}, {"5m", 300}, {"1h", 3600}, {"2d", 172800}, {"0", 0}, {"1.5m", 90},
+		{"1e3", 1000},
+	};
 	static const char *const seconds_bad[] = {"",	 "s",	"m",   "-1",   "-5m",  "5 m", "5x",
 						  "5ms", "nan", "inf", "infd", "0x10", "5mm"};
 	int64_t i = 7;

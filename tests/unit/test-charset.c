@@ -9,23 +9,14 @@
 
 static void test_cases(void)
 {
-	static const struct { const char *in, *charset, *want;
-	} c[] = {
-		{"", NULL, ""},
-		{"plain", NULL, "plain"},
-		{"Jos\xc3\xa9", NULL, "Jos\xc3\xa9"},
-		{"Jos\xc3\xa9", "UTF-8", "Jos\xc3\xa9"},
-		{"Jos\xe9", "ISO-8859-1", "Jos\xc3\xa9"},
-		{"Jos\xe9", "latin1", "Jos\xc3\xa9"},
-		{"Jos\xe9", NULL, "Jos\xc3\xa9"},
-		{"\xa4", "iso-8859-15", "\xe2\x82\xac"},
-		{"\xea\xcf\xca", "koi8-r", "\xd0\x99\xd0\xbe\xd0\xb9"},
-		{"Jos\xe9", "no-such-charset", "Jos\xc3\xa9"},
-		{"\xc3\xa9\xff", NULL, "\xc3\xa9" SPOILT},
-		{"a\xff\xc3\xa9", "utf8", "a" SPOILT "\xc3\xa9"},
-		{"Jos\xe9", "UTF-7", "Jos\xc3\xa9"},
-		{"a\x1b$B", "ISO-2022-JP", "a\x1b$B"},
-		{"Jos\xe9", "../../x", "Jos\xc3\xa9"},
+	static const struct { const char *in, *charset, *want; } c[] = {
+		{"", NULL, ""}, {"plain", NULL, "plain"}, {"Jos\xc3\xa9", NULL, "Jos\xc3\xa9"},
+		{"Jos\xc3\xa9", "UTF-8", "Jos\xc3\xa9"}, {"Jos\xe9", "ISO-8859-1", "Jos\xc3\xa9"},
+		{"Jos\xe9", "latin1", "Jos\xc3\xa9"}, {"Jos\xe9", NULL, "Jos\xc3\xa9"},
+		{"\xa4", "iso-8859-15", "\xe2\x82\xac"}, {"\xea\xcf\xca", "koi8-r", "\xd0\x99\xd0\xbe\xd0\xb9"},
+		{"Jos\xe9", "no-such-charset", "Jos\xc3\xa9"}, {"\xc3\xa9\xff", NULL, "\xc3\xa9" SPOILT},
+		{"a\xff\xc3\xa9", "utf8", "a" SPOILT "\xc3\xa9"}, {"Jos\xe9", "UTF-7", "Jos\xc3\xa9"},
+		{"a\x1b$B", "ISO-2022-JP", "a\x1b$B"}, {"Jos\xe9", "../../x", "Jos\xc3\xa9"},
 		{"Jos\xe9", "ISO-8859-1//TRANSLIT", "Jos\xc3\xa9"},
 	};
 

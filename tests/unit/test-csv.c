@@ -27,29 +27,12 @@ static char *read_all(const char *text, size_t len)
 
 static void test_rows(void)
 {
-	static const struct { const char *text, *want;
-	} cases[] = {
-		{"", ""},
-		{"\n\n", ""},
-		{"a,b\n1,2\n", "[a|b][1|2]"},
-		{"a,b\r\n1,2\r\n", "[a|b][1|2]"},
-		{"a,b", "[a|b]"},
-		{"a,", "[a|]"},
-		{",\n", "[|]"},
-		{"a,,b\n", "[a||b]"},
-		{"\xef\xbb\xbf"
-		 "a\n",
-		 "[a]"},
-		{"\n\na\n\n\nb\n", "[a][b]"},
-		{"\"a,b\",c\n", "[a,b|c]"},
-		{"\"a\"\"b\"\n", "[a\"b]"},
-		{"\"\"\n", ""},
-		{"\"\",\"\"\n", "[|]"},
-		{"\"two\nlines\",x\n", "[two\nlines|x]"},
-		{"a\"b\n", "[a\"b]"},
-		{"\"a\"\r\n", "[a]"},
-		{"a\rb\n", "[a\rb]"},
-		{" a , b \n", "[ a | b ]"},
+	static const struct { const char *text, *want; } cases[] = {
+		{"", ""}, {"\n\n", ""}, {"a,b\n1,2\n", "[a|b][1|2]"}, {"a,b\r\n1,2\r\n", "[a|b][1|2]"},
+		{"a,b", "[a|b]"}, {"a,", "[a|]"}, {",\n", "[|]"}, {"a,,b\n", "[a||b]"}, {"\xef\xbb\xbf" "a\n", "[a]"},
+		{"\n\na\n\n\nb\n", "[a][b]"}, {"\"a,b\",c\n", "[a,b|c]"}, {"\"a\"\"b\"\n", "[a\"b]"}, {"\"\"\n", ""},
+		{"\"\",\"\"\n", "[|]"}, {"\"two\nlines\",x\n", "[two\nlines|x]"}, {"a\"b\n", "[a\"b]"},
+		{"\"a\"\r\n", "[a]"}, {"a\rb\n", "[a\rb]"}, {" a , b \n", "[ a | b ]"},
 		{"a\n\"b", "[a]a.csv:2: a quote is opened and never closed"},
 		{"\"a\"b\n", "a.csv:1: text after a closing quote"},
 		{"\"x\ny\"\n\"z\" \n", "[x\ny]a.csv:3: text after a closing quote"},

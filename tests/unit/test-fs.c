@@ -151,12 +151,10 @@ static void test_lock(void)
 
 static void test_words(void)
 {
-	static const struct { const char *path, *want;
-	} c[] = {{"/x/changli.mbox", "changli"},
-		 {"a b/c d.patch", "c-d"},
-		 {"/x/rps/", "rps"},
-		 {"a/b/series", "b"},
-		 {"-x.txt", "x"}};
+	static const struct { const char *path, *want; } c[] = {
+		{"/x/changli.mbox", "changli"}, {"a b/c d.patch", "c-d"}, {"/x/rps/", "rps"}, {"a/b/series", "b"},
+		{"-x.txt", "x"},
+	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {
 		_cleanup_free_ char *w = fs_word(c[i].path);

@@ -85,14 +85,11 @@ static void test_limits(void)
 
 static void test_status(void)
 {
-	static const struct { int status; const char *err; int want;
-	} c[] = {
+	static const struct { int status; const char *err; int want; } c[] = {
 		{0, "fatal: out of memory", 0},
 		{128, "fatal: Out of memory, malloc failed (tried to allocate 9 bytes)", -EFBIG},
-		{128, "error: file write error: No space left on device", -ENOSPC},
-		{128 + SIGXFSZ, "", -EFBIG},
-		{128 + SIGKILL, "", -EIO},
-		{128, "fatal: not a git repository", -EIO},
+		{128, "error: file write error: No space left on device", -ENOSPC}, {128 + SIGXFSZ, "", -EFBIG},
+		{128 + SIGKILL, "", -EIO}, {128, "fatal: not a git repository", -EIO},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(c); i++) {

@@ -66,17 +66,13 @@ static void test_right(void)
 
 static void test_wrong(void)
 {
-	static const struct { const char *line, *says;
-	} c[] = {
+	static const struct { const char *line, *says; } c[] = {
 		{"--nothing", "unknown option '--nothing'; --help lists them"},
-		{"--bots=3", "did you mean '--boots'?"},
-		{"-x", "unknown option '-x'"},
-		{"--job", "option '--job' needs a value"},
-		{"-n", "option '-n' needs a value"},
+		{"--bots=3", "did you mean '--boots'?"}, {"-x", "unknown option '-x'"},
+		{"--job", "option '--job' needs a value"}, {"-n", "option '-n' needs a value"},
 		{"-n x", "--boots: 'x' is not a whole number"},
 		{"--ratio nan", "--ratio: 'nan' is not a finite number"},
-		{"--ratio 1,5", "--ratio: '1,5' is not a number"},
-		{"-t soon", "--time: 'soon' is not a time"},
+		{"--ratio 1,5", "--ratio: '1,5' is not a number"}, {"-t soon", "--time: 'soon' is not a time"},
 		{"--all=yes", "'--all=yes'"},
 	};
 
