@@ -139,7 +139,7 @@ check:
 check-sanitize: deps-check
 	@$(MAKE) --no-print-directory SANITIZE=1 check-quick
 check-quick: all $(UNIT)
-	KPERFBOT=$(BUILD)/kperfbot prove --timer -j2 $(UNIT) $$(tests/about --quick 6)
+	KPERFBOT=$(BUILD)/kperfbot prove --timer -j2 $(UNIT) $$(tests/about --quick 8)
 .PHONY: check-sanitize check-quick
 .PHONY: check
 
