@@ -14,8 +14,8 @@ struct tree_options { struct tree_option v[TREE_OPTIONS]; };
 void tree_options_rows(struct tree_options *o, struct opt ret[TREE_OPTIONS]);
 void tree_options_release(struct tree_options *o);
 bool tree_options_given(const struct tree_options *o, const char *setting);
-/* Sets what was given; an empty text takes a value back. -EINVAL or -ERANGE naming the option. A tree that becomes one of
- * a program forgets kconfig and machine. */
+/* Sets what was given; an empty text takes a value back. -EINVAL or -ERANGE naming the option. A tree that becomes a
+ * program's forgets kconfig and machine. */
 int tree_options_apply(const struct tree_options *o, struct tree_config *t);
 
 #endif

@@ -37,7 +37,8 @@ static void check_job(const struct ynode *where, const struct config *c, const s
 	job_list_release(&l);
 }
 
-void config_check_tree(const struct ynode *where, const struct config *c, const struct tree_config *t, struct mistakes *m)
+void config_check_tree(const struct ynode *where, const struct config *c, const struct tree_config *t,
+		       struct mistakes *m)
 {
 	_cleanup_buf_ struct buf fragment = {0};
 

@@ -21,7 +21,8 @@ extern const char *const config_section_names[];
 struct machine *config_machine_slot(struct config *c, const char *name);
 
 /* ---- config-check.c: where is for what has no better place ---- */
-void config_check_tree(const struct ynode *where, const struct config *c, const struct tree_config *t, struct mistakes *m);
+void config_check_tree(const struct ynode *where, const struct config *c, const struct tree_config *t,
+		       struct mistakes *m);
 void config_check_mail(const struct ynode *where, const struct config *c, struct mistakes *m);
 void config_check_canary(const struct ynode *where, const struct config *c, const struct machine *x,
 			 const struct canary_config *k, struct mistakes *m);

@@ -60,8 +60,9 @@ static const struct setting mail_settings[] = {
 		.max = 100000, .dflt = "20"),
 	SETTING_END,
 };
-const struct config_section config_sections[] = {{"", main_settings}, {"judge", judge_settings}, {"mail", mail_settings},
-						 {NULL, NULL}};
+const struct config_section config_sections[] = {
+	{"", main_settings}, {"judge", judge_settings}, {"mail", mail_settings}, {NULL, NULL},
+};
 
 /* What the database has in columns of their own. */
 static const struct setting tree_columns[] = {

@@ -39,9 +39,9 @@ ok $? "the sample beside the tables"
 is "$(sed -n 's/^only in the sample: *//p' "$dir/out")" "" "no setting of the sample is unknown"
 is "$(sed -n 's/^only in the tables: *//p' "$dir/out")" "" "no setting is missing in the sample"
 # those without a default of their own: 0 for what the box says, and examples
-is "$(sed -n 's/^another default: *//p' "$dir/out")" "$(echo build_disk_mb build_files build_memory_mb \
-	judge.min_effects mail.mbox mail.smtp_ca_file mail.smtp_password_file mail.smtp_url mail.smtp_user)" \
-	"the sample's values are the defaults"
+examples="build_disk_mb build_files build_memory_mb judge.min_effects mail.mbox mail.smtp_ca_file"
+examples+=" mail.smtp_password_file mail.smtp_url mail.smtp_user"
+is "$(sed -n 's/^another default: *//p' "$dir/out")" "$examples" "the sample's values are the defaults"
 has "$dir/show" "smallest effect of vmstat.*: 0.01"
 
 # what 'config show' says is a default, and what is set
@@ -84,10 +84,11 @@ is "$(field "$dir/json" '[m["memory_mb"] for m in o["machines"] if m["name"] == 
 # all that is shown stands in the manual with its default, and 'tree add' asks for what it says
 "$kperfbot" man >"$dir/man"
 missing=
-for s in $(sed -nE 's/^( *)([a-z_]+) .*/\2/p' "$dir/show" | sort -u); do
+sed -nE 's/^( *)([a-z_]+) .*/\2/p' "$dir/show" | sort -u >"$dir/names"
+while read -r s; do
 	case $s in folder | judge | mail | machine | tree | smallest) continue ;; esac
 	grep -qx "\.B $s" "$dir/man" || missing+=" $s"
-done
+done <"$dir/names"
 is "$missing" "" "all settings stand in the manual"
 kp tree add --help >"$dir/out"
 has "$dir/out" "how often to look (default 5m)"
