@@ -23,7 +23,8 @@ static int keep_candidates(struct engine *e, struct db_case *c, const struct kno
 		if (why == DROPPED_NAMED) /* it has a case of its own */
 			why = DROPPED_NOT;
 		if (left[i] || why)
-			list[k++] = (struct db_candidate){c->id, f->range.oid[i], left[i] ? CANDIDATE_LEFT : CANDIDATE_DROPPED, why,
+			list[k++] = (struct db_candidate){c->id, f->range.oid[i],
+							  left[i] ? CANDIDATE_LEFT : CANDIDATE_DROPPED, why,
 							  left[i] ? search_posterior(search, i) : NAN};
 	}
 	c->commits = n - first;
@@ -62,7 +63,8 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 		r = need_build(e, s, commit, PRIO_SEARCH, c->id, &need);
 		if (r >= 0 && need.state == NEED_NEVER) {
 			case_note(c, need.reason);
-			return case_state(e, c, CASE_NOT_REPRODUCED, "%.12s cannot be built here: %s", commit, need.reason);
+			return case_state(e, c, CASE_NOT_REPRODUCED, "%.12s cannot be built here: %s", commit,
+					  need.reason);
 		}
 		if (r < 0 || !need.queued)
 			return r;
@@ -74,9 +76,9 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 	if (r < 0)
 		return r;
 	store_event(e->store, c->id, s->cmp.id, 0,
-		    "bisection: %s %.12s (%u boot%s; %s); none %.3f, about %.0f more boots", n->build ? "boot" : "build",
-		    commit, step->boots, step->boots == 1 ? "" : "s", step->why ? step->why : "",
-		    search_posterior_none(search), step->expected_boots);
+		    "bisection: %s %.12s (%u boot%s; %s); none %.3f, about %.0f more boots",
+		    n->build ? "boot" : "build", commit, step->boots, step->boots == 1 ? "" : "s",
+		    step->why ? step->why : "", search_posterior_none(search), step->expected_boots);
 	return store_case_put(e->store, c, NULL);
 }
 
@@ -158,8 +160,8 @@ int bisect_step(struct engine *e, const struct scope *s, struct db_case *c)
 			if (f.cleared.n)
 				r = proof_nobody(e, c, step.why);
 			else
-				r = case_state(e, c, CASE_NOT_REPRODUCED, "gave up after %" PRId64 " boots: %s", c->boots,
-					      c->note ? c->note : "");
+				r = case_state(e, c, CASE_NOT_REPRODUCED, "gave up after %" PRId64 " boots: %s",
+					       c->boots, c->note ? c->note : "");
 			break;
 		}
 	search_free(search);
@@ -174,6 +176,6 @@ int bisect_start(struct engine *e, const struct scope *s, struct db_case *c)
 
 	if (isfinite(k.learnt.clean) && isfinite(k.learnt.incremental))
 		snprintf(clean, sizeof(clean), " (from nothing %.3g s)", k.learnt.clean);
-	return case_state(e, c, CASE_BISECTING, "%.12s..%.12s; a boot takes about %.3g s, a build %.3g s%s", s->cmp.base, s->cmp.head,
-			 k.boot, k.build, clean);
+	return case_state(e, c, CASE_BISECTING, "%.12s..%.12s; a boot takes about %.3g s, a build %.3g s%s",
+			  s->cmp.base, s->cmp.head, k.boot, k.build, clean);
 }

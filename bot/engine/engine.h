@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * engine.h - decides what has to be done next. It reads the database and writes tasks, verdicts and cases; it never does
- * the work itself. Everything is derived from what is stored: killing it at any point and calling it again gives the
- * same decisions.
+ * engine.h - decides what has to be done next. It reads the database and writes tasks, verdicts and cases; it never
+ * does the work itself. Everything is derived from what is stored: killing it at any point and calling it again gives
+ * the same decisions.
  *
  *	branch moved   -> comparison (base, head, job, machine)
  *	comparison     -> build tasks, interleaved run tasks, verdict: same | different | broken
@@ -54,13 +54,13 @@ char *engine_git_dir(const struct config *cfg, const char *tree);
 int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_config *tcfg, const char *branch,
 	       const char *base, const char *head, const struct db_job *job, const char *machine, int64_t *ret_id);
 
-/* Behind the name of a kconfig: the same with every function at a multiple of 64 bytes (kernels/build.h). Such builds and their
- * runs are rows of their own and never mixed with the others. */
+/* Behind the name of a kconfig: the same with every function at a multiple of 64 bytes (kernels/build.h). Such builds
+ * and their runs are rows of their own and never mixed with the others. */
 #define KCONFIG_ALIGNED "+align"
 
 bool engine_deterministic(const struct scope *s);
-/* 1: configuration and toolchain are those under which the question was asked; 0: not any more, its builds and runs must
- * not be mixed with new ones. */
+/* 1: configuration and toolchain are those under which the question was asked; 0: not any more, its builds and runs
+ * must not be mixed with new ones. */
 int engine_same_epoch(const struct scope *s);
 
 /* A case whose report has reached somebody now (by reporter_that_counts()) becomes 'reported', if it is

@@ -3,7 +3,8 @@
 #include "bot/engine/points.h"
 #include "jobs/job.h"
 
-/* True where the two will never be compared, however often it is tried: not what time or memory of ours was too short for. */
+/* True where the two will never be compared, however often it is tried: not what time or memory of ours was too short
+ * for. */
 static bool never(const char *git_dir, const struct db_branch *b, int r)
 {
 	_cleanup_free_ char *text = xstrdup(err_msg());
@@ -17,8 +18,8 @@ static bool never(const char *git_dir, const struct db_branch *b, int r)
 	return final;
 }
 
-/* Where a head is compared from: the last head that was measured, or the merge base with it after a force push. *ret NULL:
- * from nowhere. Negative: it cannot be told now. */
+/* Where a head is compared from: the last head that was measured, or the merge base with it after a force push. *ret
+ * NULL: from nowhere. Negative: it cannot be told now. */
 static int base_for(struct engine *e, const char *git_dir, const struct db_branch *b, const char *measured,
 		    const struct tree_config *t, char **ret)
 {
@@ -68,8 +69,8 @@ static void round_release(struct round *o)
 	free(o->base);
 }
 
-/* The head that a job's next one is compared with: the last that was measured; a job that is new goes on from where another
- * one stands, or from the head before. */
+/* The head that a job's next one is compared with: the last that was measured; a job that is new goes on from where
+ * another one stands, or from the head before. */
 static int measured_head(const struct round *o, const char *job, char **ret)
 {
 	int r = store_base_get(o->e->store, o->b->id, job, o->machine, o->t->kconfig, ret);
@@ -213,8 +214,9 @@ static int end_round(struct round *o)
 	return r;
 }
 
-int engine_plan_head(struct engine *e, const struct db_tree *tree, const struct tree_config *t, const struct db_branch *b,
-		     const struct db_comparison *open, size_t n_open, int *left, bool *ret_waits)
+int engine_plan_head(struct engine *e, const struct db_tree *tree, const struct tree_config *t,
+		     const struct db_branch *b, const struct db_comparison *open, size_t n_open, int *left,
+		     bool *ret_waits)
 {
 	_cleanup_(round_release) struct round o = {.e = e, .tree = tree, .t = t, .b = b};
 	int r;

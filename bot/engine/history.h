@@ -12,7 +12,7 @@
 struct history_query {
 	const char *tree, *kconfig, *job, *machine, *metric; /* machine: tbox group; NULL: any, if only one is there */
 	const char *branch;             /* NULL: the one on whose line most commits were measured */
-	bool one_setup;                 /* only what was measured as the newest run, from the compiler on (db/setup.h) */
+	bool one_setup;         /* only what was measured as the newest run, from the compiler on (db/setup.h) */
 	size_t max_commits;             /* newest on the line; 0: all */
 };
 struct history {

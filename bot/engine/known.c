@@ -52,8 +52,10 @@ static int load_earlier(struct engine *e, const struct db_case *c, struct known_
 	f->below = xcalloc(n, sizeof(*f->below));
 	f->step = xcalloc(n, sizeof(*f->step));
 	for (size_t i = 0; r >= 0 && i < n; i++) {
-		double step = all[i].comparison == c->comparison && streq(all[i].metric, c->metric) && all[i].part < c->part
-				      ? proven_effect(e, &all[i]) : NAN;
+		double step =
+			all[i].comparison == c->comparison && streq(all[i].metric, c->metric) && all[i].part < c->part
+				? proven_effect(e, &all[i])
+				: NAN;
 		int64_t at = isfinite(step) ? node_of(f, all[i].culprit) : -1;
 
 		if (at >= 0) {
@@ -77,9 +79,14 @@ static int load_earlier(struct engine *e, const struct db_case *c, struct known_
 /* Builds of an earlier search, of another tree or branch: they cost a look into the cache. */
 static int load_ready(struct engine *e, const struct scope *s, struct known_range *f)
 {
-	const struct build_request q = {.kind = s->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL, .tree = s->tree.name,
-					.git_dir = s->git_dir, .kconfig = s->cmp.kconfig, .command = s->tcfg.build_command,
-					.artefact = s->tcfg.artefact, .state_dir = e->cfg->state_dir, .cache_dir = e->cfg->cache_dir};
+	const struct build_request q = {.kind = s->tcfg.program ? BUILD_PROGRAM : BUILD_KERNEL,
+					.tree = s->tree.name,
+					.git_dir = s->git_dir,
+					.kconfig = s->cmp.kconfig,
+					.command = s->tcfg.build_command,
+					.artefact = s->tcfg.artefact,
+					.state_dir = e->cfg->state_dir,
+					.cache_dir = e->cfg->cache_dir};
 	_cleanup_free_ bool *ready = xcalloc(f->range.dag.n + 1, sizeof(*ready));
 
 	if (f->range.dag.n <= MAX_READY && build_ready(&q, f->range.oid, f->range.dag.n, ready) >= 0)

@@ -17,16 +17,19 @@ static int conclude(struct engine *e, const struct scope *s, struct db_case *c, 
 	free(p->revert);
 	p->revert = said;
 	if (p->parent && engine_reach(e, s, p->parent, c->culprit, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL))
-		store_event(e->store, c->id, s->cmp.id, 0, "warning: %.12s is not reached, so the place of code in memory or something "
-			    "else did it: %s", c->culprit, reach.evidence);
+		store_event(e->store, c->id, s->cmp.id, 0,
+			    "warning: %.12s is not reached, so the place of code in memory or something "
+			    "else did it: %s",
+			    c->culprit, reach.evidence);
 	db_pair_check_release(&reach);
 	r = store_proof_put(e->store, p);
 	if (r < 0)
 		return r;
 	if (c->failure)
-		return case_state(e, c, CASE_FOUND, "%.12s fails, its parent does not, p=%.2g: %s; revert: %s", c->culprit,
-				  p->p, c->failure, said);
-	return case_state(e, c, CASE_FOUND, "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
+		return case_state(e, c, CASE_FOUND, "%.12s fails, its parent does not, p=%.2g: %s; revert: %s",
+				  c->culprit, p->p, c->failure, said);
+	return case_state(e, c, CASE_FOUND,
+			  "%.12s proven against its parent: %+.3f%% (%+.3f%% to %+.3f%%), p=%.2g; revert: %s",
 			  c->culprit, 100 * p->effect, 100 * p->lo, 100 * p->hi, p->p, said);
 }
 
@@ -48,10 +51,12 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 	r = pairs_step(e, &p, &x);
 	if (r <= 0)
 		return r;
-	snprintf(text, sizeof(text), "undone on top of %.10s: %+.3f%%, 95%% interval %+.3f%% to %+.3f%%, %zu+%zu boots%s",
-		 s->cmp.head, 100 * v->effect, 100 * v->lo, 100 * v->hi, x.n_a, x.n_b,
-		 v->verdict != VERDICT_DIFFERENT ? " (no change shown: something else in the range hides it)" :
-		 (v->effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)" : "");
+	snprintf(text, sizeof(text),
+		 "undone on top of %.10s: %+.3f%%, 95%% interval %+.3f%% to %+.3f%%, %zu+%zu boots%s", s->cmp.head,
+		 100 * v->effect, 100 * v->lo, 100 * v->hi, x.n_a, x.n_b,
+		 v->verdict != VERDICT_DIFFERENT      ? " (no change shown: something else in the range hides it)"
+		 : (v->effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)"
+						      : "");
 	return conclude(e, s, c, proof, text);
 }
 
@@ -88,17 +93,26 @@ static int aligned_done(struct engine *e, struct db_case *c, struct db_proof *p,
 	return r < 0 ? r : case_state(e, c, CASE_PROVING, "code layout: %s", text);
 }
 
+static const char *aligned_word(const struct verdict_result *v, double whole, double most)
+{
+	if (v->verdict != VERDICT_DIFFERENT)
+		return most < fabs(whole) ? "vanishes, so it comes from the code's layout"
+					  : "is not shown again, and not excluded";
+	if ((v->effect < 0) != (whole < 0))
+		return "turns round";
+	return fabs(v->effect) < fabs(whole) / 2 ? "remains in part" : "remains";
+}
+
 /* What is left of the effect where no function moved: is it the commit's work, or where the linker put the code? */
 static int judge_aligned(struct engine *e, struct db_case *c, struct db_proof *p, const struct pairs_result *x)
 {
 	const struct verdict_result *v = &x->v;
 	double whole = p->effect, most = MAX(fabs(v->lo), fabs(v->hi));
-	const char *word = v->verdict == VERDICT_DIFFERENT
-				   ? (v->effect < 0) != (whole < 0) ? "turns round" : fabs(v->effect) < fabs(whole) / 2 ? "remains in part" : "remains"
-				   : most < fabs(whole) ? "vanishes, so it comes from the code's layout" : "is not shown again, and not excluded";
-	_cleanup_free_ char *text = xasprintf("with every function aligned to 64 bytes in both builds the difference %s: %+.3f%%, 95%% "
-					      "interval %+.3f%% to %+.3f%%, %zu+%zu boots", word, 100 * v->effect, 100 * v->lo,
-					      100 * v->hi, x->n_a, x->n_b);
+	const char *word = aligned_word(v, whole, most);
+	_cleanup_free_ char *text =
+		xasprintf("with every function aligned to 64 bytes in both builds the difference %s: %+.3f%%, 95%% "
+			  "interval %+.3f%% to %+.3f%%, %zu+%zu boots",
+			  word, 100 * v->effect, 100 * v->lo, 100 * v->hi, x->n_a, x->n_b);
 
 	p->aligned_effect = v->effect;
 	return aligned_done(e, c, p, text);
@@ -117,8 +131,9 @@ int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, st
 		r = store_last_run(e->store, &proof->aligned_after);
 		if (r >= 0)
 			r = store_proof_put(e->store, proof);
-		return r < 0 ? r : case_state(e, c, CASE_PROVING, "building %.12s and its parent with aligned functions",
-					      c->culprit);
+		return r < 0 ? r
+			     : case_state(e, c, CASE_PROVING, "building %.12s and its parent with aligned functions",
+					  c->culprit);
 	}
 	r = proof_builds(e, &a, c, proof->parent, &why);
 	if (why) {

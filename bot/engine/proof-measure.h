@@ -10,6 +10,7 @@
 struct pairs proof_pairs(const struct scope *s, struct db_case *c, const char *a, const char *b, int64_t after);
 /* 1: built and usable; 0: wait, or where *ret_why (new string) says so it will never be. */
 int proof_build(struct engine *e, const struct scope *s, struct db_case *c, const char *commit, char **ret_why);
-int proof_builds(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, char **ret_why); /* both */
+/* The same of parent and culprit. */
+int proof_builds(struct engine *e, const struct scope *s, struct db_case *c, const char *parent, char **ret_why);
 
 #endif

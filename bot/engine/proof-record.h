@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * proof-record.h - what is kept of a case's proofs. A proof is stored before the case that goes on with it, so that a kill
- * between the two repeats a step and loses none.
+ * proof-record.h - what is kept of a case's proofs. A proof is stored before the case that goes on with it, so that a
+ * kill between the two repeats a step and loses none.
  */
 #ifndef KPB_BOT_ENGINE_PROOF_RECORD_H
 #define KPB_BOT_ENGINE_PROOF_RECORD_H

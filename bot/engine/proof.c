@@ -25,15 +25,16 @@ int proof_start(struct engine *e, const struct scope *s, struct db_case *c, cons
 	if (r >= 0)
 		r = proof_begin(e, c, parent ? parent : info.parents[0], last);
 	if (r >= 0)
-		r = case_state(e, c, CASE_PROVING, "%.12s (\"%s\"), posterior %.4f after %" PRId64 " boots and %" PRId64 " builds",
-			       culprit, info.subject, c->posterior, c->boots, c->builds);
+		r = case_state(e, c, CASE_PROVING,
+			       "%.12s (\"%s\"), posterior %.4f after %" PRId64 " boots and %" PRId64 " builds", culprit,
+			       info.subject, c->posterior, c->boots, c->builds);
 	commit_info_release(&info);
 	return r;
 }
 
 /* Much of the whole change unexplained by this culprit? Then search on for the next one. */
-static int look_for_more(struct engine *e, const struct scope *s, const struct db_case *c, const struct verdict_result *v,
-			 double min_effect)
+static int look_for_more(struct engine *e, const struct scope *s, const struct db_case *c,
+			 const struct verdict_result *v, double min_effect)
 {
 	struct db_case next = {.comparison = c->comparison, .metric = c->metric, .state = CASE_BISECTING,
 			       .part = c->part + 1, .confidence = c->confidence, .posterior = NAN};
@@ -50,8 +51,8 @@ static int look_for_more(struct engine *e, const struct scope *s, const struct d
 	next.opened = next.changed = now_usec();
 	r = store_case_put(e->store, &next, &id);
 	if (r >= 0)
-		store_event(e->store, id, s->cmp.id, 0, "%+.3f%% of %+.3f%% is not explained by %.12s: searching on", 100 * rest,
-			    100 * c->effect, c->culprit);
+		store_event(e->store, id, s->cmp.id, 0, "%+.3f%% of %+.3f%% is not explained by %.12s: searching on",
+			    100 * rest, 100 * c->effect, c->culprit);
 	return r == -EEXIST ? 0 : MIN(r, 0);
 }
 
@@ -102,7 +103,8 @@ static int proof_disturbed(struct engine *e, const struct scope *s, struct db_ca
 	if (p->tries < 3)
 		return proof_start(e, s, c, c->culprit, p->parent);
 	case_note(c, "no proof: the machine changed while the culprit and its parent were measured");
-	return case_state(e, c, CASE_NOT_REPRODUCED, "the machine was not steady in three tries of the proof%s", canary);
+	return case_state(e, c, CASE_NOT_REPRODUCED, "the machine was not steady in three tries of the proof%s",
+			  canary);
 }
 
 /* The same of a benchmark that fails: the rates of both instead of means. */
@@ -144,12 +146,13 @@ static int prove_with(struct engine *e, const struct scope *s, struct db_case *c
 	r = proof_keep(e, proof, &x);
 	if (r >= 0)
 		r = look_for_more(e, s, c, &x.v, x.min_effect);
-	return r < 0 ? r : case_state(e, c, CASE_PROVING, "%.12s proven against its parent: %+.3f%%, %zu+%zu boots", c->culprit,
-				      100 * x.v.effect, x.n_a, x.n_b);
+	return r < 0 ? r
+		     : case_state(e, c, CASE_PROVING, "%.12s proven against its parent: %+.3f%%, %zu+%zu boots",
+				  c->culprit, 100 * x.v.effect, x.n_a, x.n_b);
 }
 
-/* One more boot of the culprit sees whether it runs what it changes; where instructions can be counted exactly, one of the
- * parent, too, for their difference. For the report only, never for the verdict. Returns 1, or negative. */
+/* One more boot of the culprit sees whether it runs what it changes; where instructions can be counted exactly, one of
+ * the parent, too, for their difference. For the report only, never for the verdict. Returns 1, or negative. */
 static int count_both(struct engine *e, const struct scope *s, struct db_case *c, const char *parent)
 {
 	const struct machine *m = engine_deterministic(s) ? config_machine(e->cfg, s->machine.name) : NULL;

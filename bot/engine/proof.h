@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * proof.h - the culprit against its parent: interleaved, fresh boots; then with aligned functions; then undone on the tip.
+ * proof.h - the culprit against its parent: interleaved, fresh boots; then with aligned functions; then undone on the
+ * tip.
  */
 #ifndef KPB_BOT_ENGINE_PROOF_H
 #define KPB_BOT_ENGINE_PROOF_H
