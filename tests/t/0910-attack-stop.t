@@ -41,8 +41,8 @@ done | git -C "$dir/loud" fast-import --quiet --force
 wait_for 90 counts "SELECT count(*) FROM comparison" -ge 90; ok $? "they move, and many are compared"
 wait_for 20 grep -q "more new heads than the 100" "$dir/log"; ok $? "the others wait for their turn"
 new=$(commit meek 2 "$build #")
-wait_for 60 counts "SELECT count(*) FROM build WHERE commit_oid = '$new'" = 1; ok $? "the other tree's commit is built"
-wait_for 60 counts "SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.commit_oid = '$new'" -gt 0
+wait_for 180 counts "SELECT count(*) FROM build WHERE commit_oid = '$new'" = 1; ok $? "the other tree's commit is built"
+wait_for 180 counts "SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.commit_oid = '$new'" -gt 0
 ok $? "and runs"
 counts "SELECT count(*) FROM task WHERE state = 'ready' AND resource = 'build'" -gt 50
 ok $? "while the first one has more than 50 builds to go"
