@@ -211,6 +211,14 @@ bool db_case_lives(const struct db_case *c)
 	return db_case_measures(c) || c->state == CASE_FOUND || (c->state == CASE_UNMAILED && db_case_mails(c));
 }
 
+enum run_verdict failure_kind(const char *failure)
+{
+	_cleanup_free_ char *word = xstrndup(failure, strcspn(failure, ":"));
+	enum run_verdict v;
+
+	return run_verdict_from(word, &v) >= 0 && run_failed(v) ? v : RUN_INFRA;
+}
+
 bool db_case_found(const struct db_case *c)
 {
 	return c->state == CASE_FOUND || c->state == CASE_REPORTED || c->state == CASE_UNMAILED ||

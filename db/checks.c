@@ -12,8 +12,8 @@ int store_checks_put(struct store *s, int64_t run, const struct check_set *check
 	for (size_t i = 0; i < checks->n && r >= 0; i++) {
 		const struct check *c = &checks->v[i];
 
-		r = db_exec(s, "INSERT INTO run_check (run, name, verdict, evidence) VALUES (?, ?, ?, ?)", INT(run), TEXT(c->name),
-			    TEXT(c->verdict), TEXT(c->evidence));
+		r = db_exec(s, "INSERT INTO run_check (run, name, verdict, evidence, capped) VALUES (?, ?, ?, ?, ?)", INT(run), TEXT(c->name),
+			    TEXT(c->verdict), TEXT(c->evidence), INT(c->capped));
 		if (r < 0)
 			err_prefix(r, "check '%s'", c->name);
 	}
@@ -35,7 +35,7 @@ int store_checks(struct store *s, int64_t build, const char *job, const char *tb
 	/* max() makes SQLite take the other bare columns from the row that has it */
 	int r = stmt_get(s,
 			 "SELECT c.name, sum(c.verdict = 'pass'), sum(c.verdict = 'fail'), sum(c.verdict = 'unknown'), c.evidence, "
-			 "max((CASE c.verdict WHEN 'fail' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END) * 4611686018427387 + run.id) "
+			 "max((CASE c.verdict WHEN 'fail' THEN 2 WHEN 'unknown' THEN 1 ELSE 0 END) * 4611686018427387 + run.id), sum(c.capped) "
 			 "FROM run_check c JOIN run ON run.id = c.run WHERE build = ?1 AND job = ?2 AND (?3 IS NULL OR machine IN "
 			 "(SELECT id FROM machine WHERE tbox_group = ?3)) GROUP BY c.name ORDER BY c.name",
 			 ARGS(INT(build), TEXT(job), TEXT(tbox_group)), &st);
@@ -46,7 +46,7 @@ int store_checks(struct store *s, int64_t build, const char *job, const char *tb
 		GROW(list, n, cap);
 		list[n++] = (struct db_check){.name = column_text(st, 0), .pass = sqlite3_column_int64(st, 1),
 					      .fail = sqlite3_column_int64(st, 2), .unknown = sqlite3_column_int64(st, 3),
-					      .evidence = column_text(st, 4)};
+					      .evidence = column_text(st, 4), .capped = sqlite3_column_int64(st, 6)};
 	}
 	stmt_put(s, st);
 	if (r < 0) {

@@ -253,7 +253,12 @@ static const char to_7[] =
 	"DROP TABLE \"case\";"
 	"ALTER TABLE case_7 RENAME TO \"case\";";
 
-static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4, to_5, to_6, to_7};
+/* That a link was at its limit stood in the evidence only. */
+static const char to_8[] =
+	"ALTER TABLE run_check ADD COLUMN capped INTEGER NOT NULL DEFAULT 0;"
+	"UPDATE run_check SET capped = 1 WHERE name = 'line-rate' AND verdict = 'unknown' AND evidence LIKE 'at the limit%';";
+
+static const char *const steps[] = {NULL, /* version 0 is an empty file */ to_2, to_3, to_4, to_5, to_6, to_7, to_8};
 const struct schema db_schema = {db_schema_sql, ARRAY_SIZE(steps), steps};
 
 static int check_file(struct store *s, const struct schema *sc, int64_t *ret_version)

@@ -149,6 +149,7 @@ CREATE TABLE run_check (                                -- was the test valid? w
 	name TEXT NOT NULL,
 	verdict TEXT NOT NULL CHECK (verdict IN ('pass', 'fail', 'unknown')),
 	evidence TEXT NOT NULL,
+	capped INTEGER NOT NULL DEFAULT 0,              -- 1: a limit outside of the kernel was reached
 	PRIMARY KEY (run, name)
 ) STRICT, WITHOUT ROWID;
 

@@ -134,7 +134,7 @@ double store_run_cost(struct store *s, const char *job, const char *tbox_group);
 int store_checks_put(struct store *s, int64_t run, const struct check_set *checks);
 /* A name of the checks of all runs of a build's job that have any: how often each verdict, and the newest evidence of the
  * worst one. */
-struct db_check { char *name, *evidence; int64_t pass, fail, unknown; };
+struct db_check { char *name, *evidence; int64_t pass, fail, unknown, capped; };      /* capped: of the unknown */
 void db_check_release(struct db_check *c);
 int store_checks(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_check **ret, size_t *ret_n);
 
@@ -255,6 +255,10 @@ bool db_case_mails(const struct db_case *c);    /* its report goes out by itself
 bool db_case_lives(const struct db_case *c);    /* there is work to do for it */
 bool db_case_measures(const struct db_case *c); /* that work is builds and runs, not yet a report */
 bool db_case_found(const struct db_case *c);    /* found, whatever became of its report */
+/* Of a text "VERDICT: CAUSE": the way to fail, as far as ways can be told apart. RUN_INCOMPLETE, not set up or cut off,
+ * says nothing about a kernel but where it happens with one commit again and again and with another one never. Where
+ * there is no such word RUN_INFRA, in which nobody fails. */
+enum run_verdict failure_kind(const char *failure);
 int store_case_by_id(struct store *s, int64_t id, struct db_case *ret);
 int store_cases(struct store *s, struct db_case **ret, size_t *ret_n);
 

@@ -74,6 +74,8 @@ double line_rate(double mbit, double frame_bytes) { return mbit * 1e6 / (8 * (MA
 void check_line_rate(struct parse_ctx *c, const char *driver, double mbit, double frame_bytes, double rate)
 {
 	double limit = line_rate(mbit, frame_bytes), share = rate / limit;
+	bool capped = share >= LINE_FULL;
+	struct check *k;
 
 	if (no_wire(driver)) {
 		check_say(c, "line-rate", CHECK_PASS, "%s has no wire, so there is no such limit", driver);
@@ -83,9 +85,13 @@ void check_line_rate(struct parse_ctx *c, const char *driver, double mbit, doubl
 		check_say(c, "line-rate", CHECK_UNKNOWN, "the speed of the link is not known (driver '%s')", driver ? driver : "");
 		return;
 	}
-	check_say(c, "line-rate", share >= LINE_FULL ? CHECK_UNKNOWN : CHECK_PASS,
-		  "%s%.0f pkt/s are %.1f%% of the %.0f that %.0f Mb/s carry at %.0f bytes",
-		  share >= LINE_FULL ? CHECK_CAPPED ": " : "", rate, 100 * share, floor(limit), mbit, MAX(frame_bytes + 4, 64));
+	if (!c->checks)
+		return;
+	k = check_set_add(c->checks, "line-rate", capped ? CHECK_UNKNOWN : CHECK_PASS,
+			  "%s%.0f pkt/s are %.1f%% of the %.0f that %.0f Mb/s carry at %.0f bytes", capped ? "at the limit: " : "", rate,
+			  100 * share, floor(limit), mbit, MAX(frame_bytes + 4, 64));
+	if (k)
+		k->capped = capped;
 }
 
 /* ---- generator ---- */

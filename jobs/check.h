@@ -5,7 +5,7 @@
  *
  *	generator     the load outran what was measured, and was sent without errors
  *	line-rate     the link's limit was not what was measured; at the limit a result is only a lower bound of what the
- *	              kernel can do: unknown, with evidence that begins with CHECK_CAPPED
+ *	              kernel can do: unknown, and capped
  *	placement     what must run on different CPUs did, and which CPU was busy
  *	steady        no drift from the first to the last interval
  *	errors        nothing that should have been done was dropped instead
@@ -23,7 +23,6 @@
 #define CHECK_PASS "pass"
 #define CHECK_FAIL "fail"
 #define CHECK_UNKNOWN "unknown"
-#define CHECK_CAPPED "at the limit"
 #define CHECK_REACH "reach"
 
 /* Adds a result, or worsens the one of that name. */

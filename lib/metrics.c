@@ -45,7 +45,7 @@ void metric_set_release(struct metric_set *m)
 
 static int badness(const char *verdict) { return streq(verdict, "fail") ? 2 : streq(verdict, "unknown") ? 1 : 0; }
 
-void check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...)
+struct check *check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	struct check *k = NULL;
@@ -59,7 +59,7 @@ void check_set_add(struct check_set *c, const char *name, const char *verdict, c
 		if (streq(c->v[i].name, name))
 			k = &c->v[i];
 	if (k && badness(verdict) <= badness(k->verdict))
-		return;
+		return NULL;
 	if (!k) {
 		GROW(c->v, c->n, c->cap);
 		k = &c->v[c->n++];
@@ -68,6 +68,8 @@ void check_set_add(struct check_set *c, const char *name, const char *verdict, c
 	free(k->evidence);
 	k->verdict = verdict;
 	k->evidence = term_safe(text ?: "");
+	k->capped = false;
+	return k;
 }
 
 const struct check *check_set_get(const struct check_set *c, const char *name)

@@ -14,11 +14,14 @@ const struct metric_value *metric_set_get(const struct metric_set *m, const char
 void metric_set_release(struct metric_set *m);
 
 /* Was the test valid? Verdicts are "pass", "fail" and "unknown". jobs/check.h has the checks themselves. */
-struct check { char *name; const char *verdict; char *evidence; };
+struct check {
+	char *name; const char *verdict; char *evidence;
+	bool capped;    /* unknown, since a limit outside of the kernel was reached: the result is a lower bound */
+};
 struct check_set { struct check *v; size_t n, cap; };
 /* Adds a check, or worsens the one of that name: a fail stays, an unknown gives way to a fail only. verdict must be one
- * of the three constants; evidence is made safe for terminals. */
-void check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...) _printf_(4, 5);
+ * of the three constants; evidence is made safe for terminals. Returns the check where that was taken, else NULL. */
+struct check *check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...) _printf_(4, 5);
 const struct check *check_set_get(const struct check_set *c, const char *name);
 void check_set_release(struct check_set *c);
 

@@ -207,13 +207,13 @@ void facts_release(struct facts *f)
 
 char *facts_failure(const struct facts *f)
 {
-	const char *words = f->c.failure;
-
-	if (startswith(words, "boot-failed"))
-		return xstrdup("the kernel does not boot");
-	return xasprintf("%s %s", f->testcase, startswith(words, "crashed") ? "crashes the kernel" :
-			 startswith(words, "timeout") ? "does not end in time" :
-			 startswith(words, "incomplete") ? "gives no results" : "fails");
+	switch (failure_kind(f->c.failure)) {
+	case RUN_BOOT_FAILED: return xstrdup("the kernel does not boot");
+	case RUN_CRASHED: return xasprintf("%s crashes the kernel", f->testcase);
+	case RUN_TIMEOUT: return xasprintf("%s does not end in time", f->testcase);
+	case RUN_INCOMPLETE: return xasprintf("%s gives no results", f->testcase);
+	default: return xasprintf("%s fails", f->testcase);
+	}
 }
 
 const char *facts_verdict_word(const struct facts *f)

@@ -82,7 +82,7 @@ static int add_validity(struct ctx *c, const struct column *col, struct view *v)
 		if (k->fail)
 			strv_addf(&v->validity, "%s: %s failed in %" PRId64 " of %" PRId64 " runs, which are left out: %s", who, k->name,
 				  k->fail, k->pass + k->fail + k->unknown, k->evidence);
-		else if (k->unknown && startswith(k->evidence, CHECK_CAPPED))
+		else if (k->capped)
 			strv_addf(&v->validity,
 				  "%s: %s capped in %" PRId64 " of %" PRId64 " runs, which may hide a change: %s", who,
 				  k->name, k->unknown, k->pass + k->unknown, k->evidence);

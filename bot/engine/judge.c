@@ -251,7 +251,7 @@ static bool capped(struct engine *e, const struct scope *s)
 		if (store_build_get(e->store, s->tree.id, commit[i], s->cmp.kconfig, &b) >= 0)
 			(void)store_checks(e->store, b.id, s->job.id, s->machine.tbox_group, &list, &n);
 		for (size_t k = 0; k < n; k++)
-			found |= streq(list[k].name, "line-rate") && startswith(list[k].evidence, CHECK_CAPPED);
+			found |= list[k].capped > 0;
 		DB_LIST_RELEASE(list, n, db_check_release);
 		db_build_release(&b);
 	}

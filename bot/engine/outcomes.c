@@ -4,14 +4,6 @@
 
 #define HIDDEN_RUNS 3
 
-enum run_verdict failure_kind(const char *failure)
-{
-	_cleanup_free_ char *word = xstrndup(failure, strcspn(failure, ":"));
-	enum run_verdict v;
-
-	return run_verdict_from(word, &v) >= 0 && run_failed(v) ? v : RUN_INFRA;
-}
-
 int failure_outcome(enum run_verdict own, enum run_verdict kind)
 {
 	if (own == RUN_INFRA)

@@ -7,10 +7,6 @@
 #define KPB_BOT_ENGINE_OUTCOMES_H
 #include "bot/engine/engine.h"
 
-/* Of a text "VERDICT: CAUSE": the way to fail, as far as ways can be told apart. RUN_INCOMPLETE, not set up or cut off,
- * says nothing about a kernel but where it happens with one commit again and again and with another one never. Where
- * there is no such word RUN_INFRA, in which nobody fails. */
-enum run_verdict failure_kind(const char *failure);
 /* 1: it failed in that way, 0: it did not, -1: it says nothing about that. */
 int failure_outcome(enum run_verdict own, enum run_verdict kind);
 /* "VERDICT: CAUSE" of a run; new string. */

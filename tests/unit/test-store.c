@@ -1080,6 +1080,24 @@ static void test_format_6(void)
 	is_int(count(s, "comparison WHERE state = 'no change shown'"), 1, "only there");
 }
 
+/* Of the seventh: a limit that was reached stood in the words of a check. */
+static void test_format_7(void)
+{
+	_cleanup_free_ char *path = in_dir("seventh.db");
+	_cleanup_store_ struct store *s = NULL;
+	sqlite3 *db;
+
+	make_old(7, path);
+	sqlite3_open(path, &db);
+	ok(sqlite3_exec(db, "INSERT INTO run_check SELECT min(id), 'line-rate', 'unknown', 'at the limit: 14854233 pkt/s are 99.8%' FROM run;"
+			    "INSERT INTO run_check SELECT max(id), 'line-rate', 'unknown', 'the speed of the link is not known' FROM run",
+			NULL, NULL, NULL) == SQLITE_OK, "with checks: %s", sqlite3_errmsg(db));
+	sqlite3_close(db);
+	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
+	is_int(count(s, "run_check WHERE capped"), 1, "one is capped");
+	is_int(count(s, "run_check WHERE capped AND evidence LIKE 'at the limit: %'"), 1, "the one that says so");
+}
+
 /* Of the fourth: extra boots were runs with a flag, and a way out could be missing. */
 static void test_format_4(void)
 {
@@ -1570,7 +1588,7 @@ static void test_checks(void)
 
 	some_runs(s); /* 1 to 3 are of build 1 */
 	for (int i = 0; i < 3; i++) {
-		check_set_add(&c, "generator", verdict[i], "boot %d", i);
+		check_set_add(&c, "generator", verdict[i], "boot %d", i)->capped = i == 2;
 		check_set_add(&c, "steady", "pass", "%d%%", i);
 		is_int(store_checks_put(s, i + 1, &c), 0, "checks of run %d", i + 1);
 		check_set_release(&c);
@@ -1581,7 +1599,8 @@ static void test_checks(void)
 	check_set_release(&c);
 	is_int(store_checks(s, 1, "0123456789abcdef", NULL, &list, &n), 0, "checks of a build");
 	ok(n == 2 && streq(list[0].name, "generator") && streq(list[1].name, "steady"), "by name");
-	ok(n == 2 && list[0].pass == 1 && list[0].fail == 1 && list[0].unknown == 1 && list[1].pass == 3, "counted");
+	ok(n == 2 && list[0].pass == 1 && list[0].fail == 1 && list[0].unknown == 1 && list[0].capped == 1 && !list[1].capped && list[1].pass == 3,
+	   "counted");
 	is_str(n ? list[0].evidence : "", "boot 1", "with the evidence of the worst");
 	is_str(n == 2 ? list[1].evidence : "", "2%", "the newest of equals");
 	DB_LIST_RELEASE(list, n, db_check_release);
@@ -1731,6 +1750,7 @@ int main(void)
 	test_format_1();
 	test_format_4();
 	test_format_6();
+	test_format_7();
 	test_asked();
 	test_open_race();
 	test_transactions();

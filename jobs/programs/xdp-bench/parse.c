@@ -280,7 +280,7 @@ static bool at_limit(const struct parse_ctx *c)
 {
 	const struct check *k = c->checks ? check_set_get(c->checks, "line-rate") : NULL;
 
-	return k && startswith(k->evidence, CHECK_CAPPED);
+	return k && k->capped;
 }
 
 static void check_all(struct parse_ctx *c, const struct output *o, double frame)
