@@ -135,7 +135,8 @@ static void reduce_build(const struct cmp_metric *m, size_t b, struct slots *s, 
 	}
 }
 
-void cmp_reduce(const struct cmp_config *c, const struct cmp_metric *m, struct slots *slots, bool fail, struct reduced *ret)
+void cmp_reduce(const struct cmp_config *c, const struct cmp_metric *m, struct slots *slots, bool fail,
+		struct reduced *ret)
 {
 	bool zeros = fail || c->rule == CMP_LKP;
 	size_t total = 0, at = 0;

@@ -17,7 +17,8 @@ struct boot_means {
 struct reduced { double scale; struct boot_means *b; size_t n_builds; double *mem; };
 /* Which boot each run of a build belongs to; kept from one metric to the next. */
 struct slots { const uint32_t *id; size_t n, n_slots; uint32_t *slot; double *sum; uint32_t *count; bool fresh; };
-void cmp_reduce(const struct cmp_config *c, const struct cmp_metric *m, struct slots *slots, bool fail, struct reduced *ret);
+void cmp_reduce(const struct cmp_config *c, const struct cmp_metric *m, struct slots *slots, bool fail,
+		struct reduced *ret);
 void cmp_reduced_release(struct reduced *r);
 void cmp_slots_release(struct slots *s, size_t n_builds);
 /* Share of the variance between boots, from one-way random effects; NAN where no boot holds two runs. */

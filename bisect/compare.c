@@ -424,7 +424,8 @@ static enum cmp_verdict judge(const struct pass *run, enum test test, const stru
 
 static bool lkp_changed(const struct cmp_metric *m, size_t b)
 {
-	_cleanup_free_ double *base = xcalloc(m->n[0] + 1, sizeof(double)), *other = xcalloc(m->n[b] + 1, sizeof(double));
+	_cleanup_free_ double *base = xcalloc(m->n[0] + 1, sizeof(double)),
+			      *other = xcalloc(m->n[b] + 1, sizeof(double));
 
 	for (size_t i = 0; i < m->n[0]; i++)
 		base[i] = isfinite(m->value[0][i]) ? m->value[0][i] : 0;
@@ -519,9 +520,10 @@ int cmp_run(const struct cmp_config *c, const struct cmp_metric *m, size_t n, st
 
 const char *cmp_verdict_name(enum cmp_verdict v)
 {
-	static const char *const names[] = {[CMP_SAME] = "same", [CMP_CHANGED] = "changed", [CMP_UNCLEAR] = "unclear",
-					    [CMP_UNSHOWN] = "no change shown",
-					    [CMP_APPEARED] = "appeared", [CMP_VANISHED] = "vanished", [CMP_NO_DATA] = "no data"};
+	static const char *const names[] = {[CMP_SAME] = "same",	 [CMP_CHANGED] = "changed",
+					    [CMP_UNCLEAR] = "unclear",	 [CMP_UNSHOWN] = "no change shown",
+					    [CMP_APPEARED] = "appeared", [CMP_VANISHED] = "vanished",
+					    [CMP_NO_DATA] = "no data"};
 
 	return names[v];
 }

@@ -34,7 +34,10 @@ struct cmp_result { struct cmp_row *row; size_t n_rows, n_builds; double between
 /* Rows for all metrics, in the order they came in; the printer filters and sorts. */
 int cmp_run(const struct cmp_config *c, const struct cmp_metric *m, size_t n_metrics, struct cmp_result *ret);
 void cmp_result_release(struct cmp_result *r);
-static inline bool cmp_is_change(enum cmp_verdict v) { return v == CMP_CHANGED || v == CMP_APPEARED || v == CMP_VANISHED; }
+static inline bool cmp_is_change(enum cmp_verdict v)
+{
+	return v == CMP_CHANGED || v == CMP_APPEARED || v == CMP_VANISHED;
+}
 const char *cmp_verdict_name(enum cmp_verdict v);
 
 #endif

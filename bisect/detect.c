@@ -278,12 +278,13 @@ static int check(const int64_t *index, size_t n)
 {
 	for (size_t i = 1; i < n; i++)
 		if (index[i] < index[i - 1])
-			return err_set(-EINVAL, "index %" PRId64 " comes after %" PRId64 "; sort the series first", index[i],
-				       index[i - 1]);
+			return err_set(-EINVAL, "index %" PRId64 " comes after %" PRId64 "; sort the series first",
+				       index[i], index[i - 1]);
 	return n > UINT32_MAX ? err_set(-E2BIG, "a series of %zu values is too long", n) : 0;
 }
 
-int detect_run(const struct detect_config *cfg, const int64_t *index, const double *value, size_t n, struct detect_result *ret)
+int detect_run(const struct detect_config *cfg, const int64_t *index, const double *value, size_t n,
+	       struct detect_result *ret)
 {
 	struct detect_config c = *cfg;
 	_cleanup_free_ struct commit *commit = NULL;

@@ -19,7 +19,8 @@ struct detect_result { struct detect_point *v; size_t n; double sigma; };       
 /* n values; index[i] non-decreasing, equal indexes are repeated measurements of one commit. Values that are not finite
  * are left out. -EINVAL: an index goes back. -E2BIG: too many values. The result is released by
  * detect_result_release(). */
-int detect_run(const struct detect_config *c, const int64_t *index, const double *value, size_t n, struct detect_result *ret);
+int detect_run(const struct detect_config *c, const int64_t *index, const double *value, size_t n,
+	       struct detect_result *ret);
 void detect_result_release(struct detect_result *r);
 
 #endif

@@ -32,9 +32,10 @@ static int check_class(const char *pattern)
 			return 0;
 	}
 	near = nearest_word(pattern, names, ARRAY_SIZE(names));
-	return err_set(-EINVAL, "'%s' is no class of metrics%s%s%s (the classes: program, monitor, percent, perf-profile; "
-		       "names and globs of metrics hold a '.' or '*')", pattern, near ? ", did you mean '" : "", near ? near : "",
-		       near ? "'?" : "");
+	return err_set(-EINVAL,
+		       "'%s' is no class of metrics%s%s%s (the classes: program, monitor, percent, perf-profile; "
+		       "names and globs of metrics hold a '.' or '*')",
+		       pattern, near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 bool effect_rule_points(const struct effect_rule *rule)
@@ -51,8 +52,8 @@ int effect_rules_add(struct effect_rules *r, const char *pattern, double value)
 	if (e < 0)
 		return e;
 	if (!(value >= 1e-6 && value <= max))
-		return err_set(-ERANGE, "the smallest effect of '%s' must lie between 1e-06 and %g%s, not %g", pattern, max,
-			       max > 1 ? " points" : " (0.01 is one per cent)", value);
+		return err_set(-ERANGE, "the smallest effect of '%s' must lie between 1e-06 and %g%s, not %g", pattern,
+			       max, max > 1 ? " points" : " (0.01 is one per cent)", value);
 	if (find_pattern(r, pattern))
 		return err_set(-EEXIST, "'%s' has a smallest effect already", pattern);
 	GROW(r->v, r->n, r->cap);
@@ -66,7 +67,8 @@ double effect_rules_find(const struct effect_rules *r, const char *metric)
 	size_t len = 0;
 
 	for (size_t i = 0; i < r->n && !(best && streq(best->pattern, metric)); i++)
-		if (!is_class(r->v[i].pattern) && strlen(r->v[i].pattern) > len && !fnmatch(r->v[i].pattern, metric, 0)) {
+		if (!is_class(r->v[i].pattern) && strlen(r->v[i].pattern) > len &&
+		    !fnmatch(r->v[i].pattern, metric, 0)) {
 			best = &r->v[i];
 			len = strlen(best->pattern);
 		}

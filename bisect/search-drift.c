@@ -48,7 +48,8 @@ static double *boot_times(const struct search *s)
 		for (to = from + 1; to < n && m[to].when == m[from].when; to++)
 			;
 		for (size_t j = from; j < to; j++)
-			time[first[m[j].site] + m[j].k] = (0.5 * (double)(from + to - 1) - 0.5 * (double)(n - 1)) / (double)n;
+			time[first[m[j].site] + m[j].k] =
+				(0.5 * (double)(from + to - 1) - 0.5 * (double)(n - 1)) / (double)n;
 	}
 	return time;
 }
@@ -70,7 +71,8 @@ static struct fit refit(const struct search *s, const double *time, double sigma
 
 		for (int pass = 0; pass < 2; pass++)
 			for (size_t k = 0; k < t->n; k++) {
-				double r = t->y[k] - level[i] - slope * time[at + k], q = 3 + r * r / (sigma * sigma), w = 4 / q, d;
+				double r = t->y[k] - level[i] - slope * time[at + k], q = 3 + r * r / (sigma * sigma),
+				       w = 4 / q, d;
 
 				if (!pass) {
 					sw += w;
@@ -127,7 +129,8 @@ static void drift_nodes(struct search *s, const double *time, struct drift_node 
 	se2 = f.var * (double)s->n_obs / df;
 	g = tau * tau / se2;
 	t2 = f.slope * f.slope / se2;
-	odds = DRIFT_PRIOR / (1 - DRIFT_PRIOR) / sqrt(1 + g) * pow((1 + t2 / df) / (1 + t2 / (df * (1 + g))), (df + 1) / 2);
+	odds = DRIFT_PRIOR / (1 - DRIFT_PRIOR) / sqrt(1 + g) *
+	       pow((1 + t2 / df) / (1 + t2 / (df * (1 + g))), (df + 1) / 2);
 	if (odds < DRIFT_ODDS)
 		return;
 	s->drift = odds / (1 + odds);

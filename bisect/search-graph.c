@@ -40,7 +40,8 @@ static void refine_by(struct search *s, uint32_t **parent_class, size_t i)
 	for (uint32_t k = 0; k < n; k++) {
 		uint32_t key = (*parent_class)[k];
 
-		memcpy(cl->pattern + (size_t)k * cl->words, old + (size_t)(key / 2) * cl->words, cl->words * sizeof(*old));
+		memcpy(cl->pattern + (size_t)k * cl->words, old + (size_t)(key / 2) * cl->words,
+		       cl->words * sizeof(*old));
 		if (key & 1)
 			cl->pattern[(size_t)k * cl->words + i / 64] |= UINT64_C(1) << (i % 64);
 	}
@@ -115,7 +116,8 @@ void ancestor_mass(const struct search *s, const double *value, double *mass)
 {
 	const struct dag *d = s->dag;
 	const struct chains *ch = &s->ch;
-	_cleanup_free_ double *whole = xcalloc(MAX(ch->n, 1u), sizeof(*whole)), *below = xcalloc(MAX(ch->n, 1u), sizeof(*below));
+	_cleanup_free_ double *whole = xcalloc(MAX(ch->n, 1u), sizeof(*whole)),
+			      *below = xcalloc(MAX(ch->n, 1u), sizeof(*below));
 	_cleanup_free_ uint64_t *reach = xmalloc(MAX(ch->n, 1u) * sizeof(*reach));
 	_cleanup_free_ uint32_t *head = xmalloc(MAX(ch->n, 1u) * sizeof(*head));
 	static _Thread_local double total[8][256];

@@ -158,7 +158,8 @@ static void grid_steps(struct grid *g)
 
 void grid_levels(struct grid *g, double center, size_t n0, size_t n)
 {
-	double few = half_octave(n0, false), half = (6.5 + 6.0 / few) / sqrt(few), step = 1.3 / sqrt(half_octave(n, true));
+	double few = half_octave(n0, false), half = (6.5 + 6.0 / few) / sqrt(few),
+	       step = 1.3 / sqrt(half_octave(n, true));
 	size_t levels = 2 * (size_t)ceil(half / step) + 1;
 
 	g->half = half;
@@ -307,7 +308,8 @@ static void noise_grids(const struct search *s, struct noise *w)
 
 static bool grid_same(const struct grid *a, const struct grid *b)
 {
-	return a->n_rows == b->n_rows && a->n_levels == b->n_levels && !memcmp(a->row, b->row, a->n_rows * sizeof(a->row[0]));
+	return a->n_rows == b->n_rows && a->n_levels == b->n_levels &&
+	       !memcmp(a->row, b->row, a->n_rows * sizeof(a->row[0]));
 }
 
 void site_forget(struct site *t)
@@ -349,7 +351,8 @@ void noise_update(struct search *s)
 	bool same;
 
 	noise_grids(s, &w);
-	same = grid_same(&w.good, &s->noise.good) && grid_same(&w.bad, &s->noise.bad) && grid_same(&w.one, &s->noise.one);
+	same = grid_same(&w.good, &s->noise.good) && grid_same(&w.bad, &s->noise.bad) &&
+	       grid_same(&w.one, &s->noise.one);
 	s->noise = w;
 	for (size_t i = 0; i < s->n_sites; i++) {
 		if (!same)

@@ -31,10 +31,10 @@ static int check_config(const struct search_config *c, const struct dag *dag)
 	if (!(c->min_effect >= 0) || !(c->sigma_floor >= 0) || !(c->nu >= 0) || !(c->boot_cost >= 0) ||
 	    !(c->build_cost >= 0))
 		return err_set(-EINVAL, "search settings must not be negative nor NaN");
-	if (c->means_known && (!isfinite(c->mean_good) || !isfinite(c->mean_bad) || !isfinite(c->sigma) || !(c->sigma > 0) ||
-			       c->mean_good == c->mean_bad))
-		return err_set(-EINVAL, "known levels '%g' and '%g' with spread '%g' cannot guide a search", c->mean_good,
-			       c->mean_bad, c->sigma);
+	if (c->means_known && (!isfinite(c->mean_good) || !isfinite(c->mean_bad) || !isfinite(c->sigma) ||
+			       !(c->sigma > 0) || c->mean_good == c->mean_bad))
+		return err_set(-EINVAL, "known levels '%g' and '%g' with spread '%g' cannot guide a search",
+			       c->mean_good, c->mean_bad, c->sigma);
 	if (c->prior)
 		for (uint32_t i = 0; i < dag->n; i++)
 			if (!(c->prior[i] >= 0) || !isfinite(c->prior[i]))
@@ -422,7 +422,8 @@ static uint32_t lonely_site(const struct search *s, uint32_t k)
 		size_t site = 0, differ = 0;
 
 		for (uint32_t w = 0; w < cl->words; w++) {
-			uint64_t x = cl->pattern[(size_t)k * cl->words + w] ^ cl->pattern[(size_t)other * cl->words + w];
+			uint64_t x =
+				cl->pattern[(size_t)k * cl->words + w] ^ cl->pattern[(size_t)other * cl->words + w];
 
 			differ += (size_t)__builtin_popcountll(x);
 			if (x)

@@ -51,7 +51,8 @@ static double log_f_density(double z, double d, double d0)
 static void winsorised_theory(double d, double d0, double *mean, double *var)
 {
 	enum { STEPS = 64 };
-	double lo = log_f_quantile(WINSOR_LOW, d, d0), hi = log_f_quantile(1 - WINSOR_HIGH, d, d0), h = (hi - lo) / STEPS;
+	double lo = log_f_quantile(WINSOR_LOW, d, d0), hi = log_f_quantile(1 - WINSOR_HIGH, d, d0),
+	       h = (hi - lo) / STEPS;
 	double s = WINSOR_LOW * lo + WINSOR_HIGH * hi, ss = WINSOR_LOW * lo * lo + WINSOR_HIGH * hi * hi;
 
 	for (int i = 0; i <= STEPS; i++) {

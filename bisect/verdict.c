@@ -75,7 +75,8 @@ static double harmonic(size_t na, size_t nb)
 /* Pooled spread with what history and resolution know. */
 static void pool_spread(const struct verdict_config *c, double ss, struct look *l)
 {
-	double df = (double)l->na + l->nb - 2, var = ss / df, prior = c->prior_sd * l->unit, low = MAX(c->sigma_floor, 1e-9) * l->unit;
+	double df = (double)l->na + l->nb - 2, var = ss / df, prior = c->prior_sd * l->unit,
+	       low = MAX(c->sigma_floor, 1e-9) * l->unit;
 
 	l->df = df;
 	if (c->prior_df > 0 && prior > 0 && pf(var / (prior * prior), df, c->prior_df, 0, 0) > 0.01) {
@@ -150,7 +151,8 @@ static int check(const struct verdict_config *c, const double *v, size_t n, doub
 {
 	if (!(c->alpha > 0 && c->alpha < 1) || !(c->min_effect >= 0) || !(c->prior_sd >= 0) || !(c->prior_df >= 0) ||
 	    !(c->sigma_floor >= 0))
-		return err_set(-EINVAL, "verdict settings: alpha '%g' must lie between 0 and 1, the rest not below 0", c->alpha);
+		return err_set(-EINVAL, "verdict settings: alpha '%g' must lie between 0 and 1, the rest not below 0",
+			       c->alpha);
 	for (size_t i = 0; i < n; i++) {
 		if (!isfinite(v[i]))
 			return err_set(-EINVAL, "value '%g' is no measurement: leave the boot out", v[i]);

@@ -44,7 +44,8 @@ void check_line_rate(struct parse_ctx *c, const char *driver, double mbit, doubl
 
 /* Sent against received, in packets a second. sent counts what went out; refused what the device refused, which for a
  * virtual pair means that the receiver's ring was full. shared_cpu: generator and receiver took turns on one CPU. */
-void check_generator(struct parse_ctx *c, double sent, double refused, double received, bool is_virtual, bool shared_cpu);
+void check_generator(struct parse_ctx *c, double sent, double refused, double received, bool is_virtual,
+		     bool shared_cpu);
 
 /* Two snapshots of the CPUs around the measured part, as lines:
  *	cpuN ...        of /proc/stat

@@ -168,7 +168,8 @@ static int read_monitors(struct doc *d, const struct ynode *val)
 		return ynode_err(val, -EINVAL, "'monitors' takes a list of names");
 	for (size_t i = 0; r == 0 && i < val->n; i++)
 		r = val->val[i]->kind == Y_NULL
-			    ? ynode_err(val->val[i], -EINVAL, "no monitor is named; the one called null is written \"null\"")
+			    ? ynode_err(val->val[i], -EINVAL,
+					"no monitor is named; the one called null is written \"null\"")
 			    : add_monitor(d, val->val[i], val->val[i]->text);
 	return r;
 }
@@ -259,8 +260,8 @@ static int find_program(struct doc *d)
 		if (!program_find(key->text))
 			continue;
 		if (d->program)
-			return ynode_err(key, -EINVAL, "a job runs one program: '%s' or '%s', not both", d->program->name,
-					 key->text);
+			return ynode_err(key, -EINVAL, "a job runs one program: '%s' or '%s', not both",
+					 d->program->name, key->text);
 		r = program_def_get(key->text, &d->program);
 		if (r < 0)
 			return r;
@@ -345,7 +346,8 @@ static int apply_overrides(struct doc *d, const char *const *overrides)
 static void add_path_value(struct buf *b, const char *s, size_t n)
 {
 	for (size_t i = 0; s[i] && i < n; i++) {
-		bool plain = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') || strchr("0123456789-+=:.%", s[i]);
+		bool plain = (s[i] >= 'a' && s[i] <= 'z') || (s[i] >= 'A' && s[i] <= 'Z') ||
+			     strchr("0123456789-+=:.%", s[i]);
 
 		buf_addc(b, plain ? s[i] : '_');
 	}
@@ -414,7 +416,8 @@ static int add_job(const struct doc *d, const size_t *at, struct job_list *out)
 			job_release(&j);
 			return 0;
 		} else if (streq(out->v[i].id, j.id) && j.patches && streq(out->v[i].point, j.point)) {
-			r = err_set(-EINVAL, "%s: two patch series are called '%s': rename one", d->file, strrchr(j.point, '+') + 1);
+			r = err_set(-EINVAL, "%s: two patch series are called '%s': rename one", d->file,
+				    strrchr(j.point, '+') + 1);
 		}
 	if (r == 0 && out->n >= MAX_JOBS)
 		r = err_set(-E2BIG, "%s: the matrix has more than %d points", d->file, MAX_JOBS);
@@ -440,8 +443,8 @@ static int add_matrix(const struct doc *d, struct job_list *out)
 		for (i = 0; i < d->n_dims; i++)
 			given |= d->dim[i].def == p && d->dim[i].value.n;
 		if (p->required && !given)
-			return ynode_err(d->program_key, -EINVAL, "'%s' needs the parameter '%s' (%s)", d->program->name,
-					 p->name, p->help);
+			return ynode_err(d->program_key, -EINVAL, "'%s' needs the parameter '%s' (%s)",
+					 d->program->name, p->name, p->help);
 	}
 	do {
 		r = add_job(d, at, out);
@@ -454,7 +457,8 @@ static int add_matrix(const struct doc *d, struct job_list *out)
 	return r;
 }
 
-static int expand_block(struct doc *proto, const struct ynode *block, const char *const *overrides, struct job_list *out)
+static int expand_block(struct doc *proto, const struct ynode *block, const char *const *overrides,
+			struct job_list *out)
 {
 	struct doc d = {.file = proto->file, .program = proto->program, .program_key = proto->program_key};
 	int r = 0;
@@ -490,7 +494,8 @@ int expand_document(const char *file, const struct ynode *base, const struct yno
 			r = unknown_key(&d, p->key, NULL);
 	}
 	if (r == 0 && !d.program && (must_run || over))
-		r = ynode_err(last, -EINVAL, "no program in this job: one of the keys must be a folder of jobs/programs");
+		r = ynode_err(last, -EINVAL,
+			      "no program in this job: one of the keys must be a folder of jobs/programs");
 	if (r == 0 && block && block->kind == Y_LIST)
 		for (size_t i = 0; r == 0 && i < block->n; i++)
 			r = expand_block(&d, block->val[i], overrides, out);

@@ -75,8 +75,9 @@ int job_parse(const struct job *j, const char *result_dir, const struct run_fact
 
 /* The same, with what the checks saw. Where one failed the verdict is RUN_UNTRUSTED: the values are there and to be kept,
  * but must not be judged. checks may be NULL. */
-int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
-		      struct check_set *ret_checks, enum run_verdict *ret_verdict, char **ret_cause);
+int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts,
+		      struct metric_set *ret_values, struct check_set *ret_checks, enum run_verdict *ret_verdict,
+		      char **ret_cause);
 
 /* ---- for programs/NAME/parse.c and monitors/NAME/parse.c ---- */
 struct parse_ctx {

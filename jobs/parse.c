@@ -98,8 +98,9 @@ static void distrust(struct parse_ctx *c)
 		}
 }
 
-int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
-		      struct check_set *ret_checks, enum run_verdict *ret_verdict, char **ret_cause)
+int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts,
+		      struct metric_set *ret_values, struct check_set *ret_checks, enum run_verdict *ret_verdict,
+		      char **ret_cause)
 {
 	struct metric_set values = {0};
 	struct check_set checks = {0};

@@ -250,8 +250,9 @@ static int read_own(const char *dir, const struct strv *own, struct strv *ret_so
 
 	for (size_t i = 0; r == 0 && i < own->n; i++) {
 		const char *slash = strchr(own->v[i], '/');
-		_cleanup_free_ char *path = slash ? xasprintf("%s/../%.*s/guest/%s.c", dir, (int)(slash - own->v[i]), own->v[i], slash + 1)
-						  : xasprintf("%s/guest/%s.c", dir, own->v[i]);
+		_cleanup_free_ char *path =
+			slash ? xasprintf("%s/../%.*s/guest/%s.c", dir, (int)(slash - own->v[i]), own->v[i], slash + 1)
+			      : xasprintf("%s/guest/%s.c", dir, own->v[i]);
 		_cleanup_buf_ struct buf text = {0};
 
 		r = fs_read(path, 1 << 20, &text);
@@ -423,7 +424,8 @@ int param_check(const struct param_def *p, const char *v)
 	case PARAM_THREADS:
 		if (digits && digits < 7 && (!v[digits] || !strcmp(v + digits, "%")) && strtol(v, NULL, 10) > 0)
 			return 0;
-		return err_set(-EINVAL, "'%s' wants a number like 4, or a part of the CPUs like 50%%, not '%s'", p->name, v);
+		return err_set(-EINVAL, "'%s' wants a number like 4, or a part of the CPUs like 50%%, not '%s'",
+			       p->name, v);
 	case PARAM_COUNT:
 		if (digits && digits < 10 && !v[digits])
 			return 0;

@@ -37,7 +37,9 @@ static int add_header(const struct job *j, const struct program_def *d, struct b
 
 	if (r < 0)
 		return r;
-	buf_adds(b, "#!/bin/sh\n# shellcheck disable=SC2034,SC2209,SC2317,SC3045 # values and functions used by name; every sh has ulimit -n\n");
+	buf_adds(
+		b,
+		"#!/bin/sh\n# shellcheck disable=SC2034,SC2209,SC2317,SC3045 # values and functions used by name; every sh has ulimit -n\n");
 	add_comment(b, "job ", j->name);
 	add_comment(b, "program: ", d->summary);
 	add_comment(b, "identity: ", j->id);
@@ -51,9 +53,11 @@ static int add_header(const struct job *j, const struct program_def *d, struct b
 	buf_adds(b, "#	sh SCRIPT kpis                  prints again what was measured\n"
 		    "#	sh SCRIPT install               installs what is missing of its Debian packages:\n");
 	buf_addf(b, "#		%s\n", buf_str(&list));
-	buf_adds(b, "#\n# Results go to $RESULT_DIR, by default the folder ./result. What it sets on the machine it puts back.\n"
-		    "# $KPB_PERTURB=N (default 0) varies the start a little, for machines that always repeat themselves.\n"
-		    "# Exit status: 0 it ran; 99 it could not be set up; anything else: the benchmark failed.\n\n");
+	buf_adds(
+		b,
+		"#\n# Results go to $RESULT_DIR, by default the folder ./result. What it sets on the machine it puts back.\n"
+		"# $KPB_PERTURB=N (default 0) varies the start a little, for machines that always repeat themselves.\n"
+		"# Exit status: 0 it ran; 99 it could not be set up; anything else: the benchmark failed.\n\n");
 	return 0;
 }
 

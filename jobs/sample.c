@@ -14,7 +14,8 @@ static bool uptime_line(const struct proc_samples *it, size_t pos, const char *e
 	size_t n = end ? (size_t)(end - it->text) - pos : 0;
 	char word[32];
 
-	if (n <= sizeof(label) - 1 || n >= sizeof(word) + sizeof(label) - 1 || memcmp(it->text + pos, label, sizeof(label) - 1))
+	if (n <= sizeof(label) - 1 || n >= sizeof(word) + sizeof(label) - 1 ||
+	    memcmp(it->text + pos, label, sizeof(label) - 1))
 		return false;
 	n -= sizeof(label) - 1;
 	memcpy(word, it->text + pos + sizeof(label) - 1, n);

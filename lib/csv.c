@@ -111,7 +111,8 @@ int csv_number(const struct csv *c, size_t field, double *ret)
 	if (*text && parse_double(text, &v) < 0)
 		return csv_err(c, -EINVAL, "value '%.40s' is no number", text);
 	if (*text && !isfinite(v))
-		return csv_err(c, -EINVAL, "value '%.40s' is no finite number; leave the field empty where there is none", text);
+		return csv_err(c, -EINVAL,
+			       "value '%.40s' is no finite number; leave the field empty where there is none", text);
 	*ret = v;
 	return 0;
 }

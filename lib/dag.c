@@ -8,7 +8,8 @@ int dag_add(struct dag_builder *b, const uint32_t *parents, size_t n_parents)
 
 	for (size_t i = 0; i < n_parents; i++)
 		if (parents[i] >= d->n)
-			return err_set(-EINVAL, "commit %u has parent %u, which does not come before it", d->n, parents[i]);
+			return err_set(-EINVAL, "commit %u has parent %u, which does not come before it", d->n,
+				       parents[i]);
 	if (d->n + 2 > b->cap_nodes) {
 		b->cap_nodes = MAX(2 * b->cap_nodes, (size_t)64);
 		d->first = xrealloc_array(d->first, b->cap_nodes, sizeof(*d->first));

@@ -10,13 +10,15 @@
 struct dag {
 	uint32_t n;
 	uint32_t *first;        /* n + 1 offsets into parent[] */
-	uint32_t *parent;       /* parents of i: parent[first[i]] .. parent[first[i + 1] - 1]; the first one is git's first parent */
+	uint32_t *parent; /* parents of i: parent[first[i]] .. parent[first[i + 1] - 1]; the first one is git's first
+			     parent */
 };
 /* A straight line of n nodes. */
 int dag_line(uint32_t n, struct dag *ret);
 /* Incremental: nodes must come in order. */
 struct dag_builder { struct dag d; size_t cap_nodes, cap_edges; };
-int dag_add(struct dag_builder *b, const uint32_t *parents, size_t n_parents);  /* -EINVAL for a parent >= the new node */
+int dag_add(struct dag_builder *b, const uint32_t *parents,
+	    size_t n_parents); /* -EINVAL for a parent >= the new node */
 void dag_take(struct dag_builder *b, struct dag *ret);
 void dag_release(struct dag *d);
 /* Marks in seen[0..n-1] (caller's) all ancestors of node, itself included. */

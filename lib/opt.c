@@ -58,7 +58,8 @@ int opt_parse(int *argc, char ***argv, const struct opt *opts)
 	lo = xcalloc(n + 2, sizeof(*lo));
 	buf_adds(&shorts, ":h");
 	for (size_t i = 0; i < n; i++) {
-		lo[i] = (struct option){opts[i].name, opts[i].arg ? required_argument : no_argument, NULL, 256 + (int)i};
+		lo[i] = (struct option){opts[i].name, opts[i].arg ? required_argument : no_argument, NULL,
+					256 + (int)i};
 		if (opts[i].short_name)
 			buf_addf(&shorts, "%c%s", opts[i].short_name, opts[i].arg ? ":" : "");
 	}

@@ -396,7 +396,8 @@ int proc_ok(const char *const *argv, const char *cwd, struct buf *ret_out)
 		return e;
 	if (r.status) {
 		line = last_line(buf_str(r.err.len ? &r.err : &r.out));
-		return err_set(-EIO, "'%s %s' ended with status %d: %s", argv[0], argv[1] ? argv[1] : "", r.status, line);
+		return err_set(-EIO, "'%s %s' ended with status %d: %s", argv[0], argv[1] ? argv[1] : "", r.status,
+			       line);
 	}
 	if (ret_out)
 		buf_add(ret_out, buf_str(&r.out), r.out.len);

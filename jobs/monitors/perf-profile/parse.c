@@ -132,7 +132,8 @@ static int read_cpus(struct parse_ctx *c, const struct perf_profile *p)
 		char *w[5], name[600], plain[500], cpu[32];
 		double v, id;
 
-		if (split(it.line, w, ARRAY_SIZE(w)) < 4 || !percent(w[0], &v) || !number(w[1], &id) || id > 9999 || w[2][0] != '[')
+		if (split(it.line, w, ARRAY_SIZE(w)) < 4 || !percent(w[0], &v) || !number(w[1], &id) || id > 9999 ||
+		    w[2][0] != '[')
 			continue;
 		cut_suffixes(w[3]);
 		metric_word(plain, sizeof(plain), w[3]);
@@ -146,7 +147,8 @@ static int read_cpus(struct parse_ctx *c, const struct perf_profile *p)
 			size_t n = strlen(totals.v[k].name);
 			double share = totals.v[k].sum > 0 ? 100 * rows.v[i].sum / totals.v[k].sum : 0;
 
-			if (strncmp(rows.v[i].name, totals.v[k].name, n) || rows.v[i].name[n] != '.' || share < MIN_PERCENT)
+			if (strncmp(rows.v[i].name, totals.v[k].name, n) || rows.v[i].name[n] != '.' ||
+			    share < MIN_PERCENT)
 				continue;
 			_cleanup_free_ char *name = xasprintf("perf-profile.%s", rows.v[i].name);
 

@@ -207,7 +207,8 @@ static int read_all(struct parse_ctx *c, struct perf *p, const char *text, size_
 			continue;
 		memcpy(last, it.line, sizeof(last));
 		if (!it.ended || !read_line(p, it.line))
-			return parse_fail(c, p->n ? RUN_FAILED : RUN_INCOMPLETE, "perf stat: cut off or not understood: %s", last);
+			return parse_fail(c, p->n ? RUN_FAILED : RUN_INCOMPLETE,
+					  "perf stat: cut off or not understood: %s", last);
 	}
 	if (!p->n)
 		return parse_fail(c, RUN_INCOMPLETE, "perf stat printed no counts");
@@ -222,7 +223,8 @@ static void check(struct parse_ctx *c, const struct perf *p)
 
 	for (size_t e = 0; e < p->n_events; e++)
 		if (p->asked[e] > 0)
-			counter_seen(&u, p->event[e], p->running[e] > 0 ? MIN(p->running[e] / p->asked[e] / 100, 1) : NAN);
+			counter_seen(&u, p->event[e],
+				     p->running[e] > 0 ? MIN(p->running[e] / p->asked[e] / 100, 1) : NAN);
 	check_counters(c, &u, 0);
 	if (*p->absent)
 		check_say(c, "figures", CHECK_UNKNOWN, "perf stat: left out, since it is no value: %s", p->absent);

@@ -69,7 +69,8 @@ static void read_sample(struct sched_field *f, size_t *n, const struct proc_samp
 				*section = 0;
 			continue;
 		}
-		if (!*section || split(line, w, ARRAY_SIZE(w)) != 3 || strcmp(w[1], ":") || !signed_number(w[2], &v) || fabs(v) > 1e15)
+		if (!*section || split(line, w, ARRAY_SIZE(w)) != 3 || strcmp(w[1], ":") || !signed_number(w[2], &v) ||
+		    fabs(v) > 1e15)
 			continue;
 		field_word(plain, sizeof(plain), w[0] + 1);
 		snprintf(name, sizeof(name), "%.15s.%.60s", section, plain);

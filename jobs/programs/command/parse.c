@@ -147,7 +147,8 @@ static int finish(struct parse_ctx *c, const struct command_figures *f, const ch
 		return parse_fail(c, RUN_FAILED, "'%s' came %" PRId64 " times in %" PRId64 " runs, and: %s", kpi->name,
 				  kpi->n, times, odd);
 	if (kpi->n < times)
-		return parse_fail(c, RUN_FAILED, "'%s' came %" PRId64 " times in %" PRId64 " runs", kpi->name, kpi->n, times);
+		return parse_fail(c, RUN_FAILED, "'%s' came %" PRId64 " times in %" PRId64 " runs", kpi->name, kpi->n,
+				  times);
 	if (kpi->sum == 0 && !lower)
 		return parse_fail(c, RUN_FAILED, "the command did nothing: '%s' is 0", kpi->name);
 	if (*f->absent)

@@ -148,13 +148,15 @@ static int iperf3_end(struct parse_ctx *c, const struct neper_section *s, json_o
 int iperf3_client(struct parse_ctx *c, const struct neper_section *s, struct neper_figures *f)
 {
 	struct json_tokener *tok = json_tokener_new_ex(32);
-	json_object *top = s->out.len < INT_MAX ? json_tokener_parse_ex(tok, s->out.s, (int)s->out.len) : NULL, *error, *end;
+	json_object *top = s->out.len < INT_MAX ? json_tokener_parse_ex(tok, s->out.s, (int)s->out.len) : NULL, *error,
+		    *end;
 	int r;
 
 	if (!json_object_is_type(top, json_type_object))
 		r = parse_fail(c, RUN_FAILED, "iperf3 printed no whole JSON");
 	else if (json_object_object_get_ex(top, "error", &error))
-		r = parse_fail(c, RUN_FAILED, "iperf3: %s", json_object_get_string(error) ? json_object_get_string(error) : "error");
+		r = parse_fail(c, RUN_FAILED, "iperf3: %s",
+			       json_object_get_string(error) ? json_object_get_string(error) : "error");
 	else if (!json_object_object_get_ex(top, "end", &end))
 		r = nothing(c, s);
 	else
@@ -285,7 +287,8 @@ int qperf_client(struct parse_ctx *c, const struct neper_section *s, struct nepe
 
 		if (n == 1 && endswith(w[0], ":"))
 			inside = !strcmp(w[0], block);
-		if (!inside || n != 4 || strcmp(w[0], name) || strcmp(w[1], "=") || !number(w[2], &v) || !qperf_unit(w[3], &scale))
+		if (!inside || n != 4 || strcmp(w[0], name) || strcmp(w[1], "=") || !number(w[2], &v) ||
+		    !qperf_unit(w[3], &scale))
 			continue;
 		got = v * scale;
 		found = got > 0;

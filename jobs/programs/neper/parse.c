@@ -112,13 +112,15 @@ static int neper_client(struct parse_ctx *c, const struct neper_section *s, stru
 	if (isnan(v[K_LOCAL]) || isnan(v[K_REMOTE]))
 		return parse_fail(c, RUN_FAILED, "%s ended before its results", s->test);
 	if (v[K_SECRETS] > 0)
-		return parse_fail(c, RUN_FAILED, "%s: connections of somebody else were seen (invalid_secret_count)", s->test);
+		return parse_fail(c, RUN_FAILED, "%s: connections of somebody else were seen (invalid_secret_count)",
+				  s->test);
 	if (!stream && (!(v[K_TRANSACTIONS] > 0) || !(v[K_THROUGHPUT] > 0)))
 		return parse_fail(c, RUN_FAILED, "%s did no transaction", s->test);
 	if (stream && !(v[K_REMOTE] > 0))
 		return parse_fail(c, RUN_FAILED, "%s: nothing arrived at the server", s->test);
 	if (!stream && v[K_CORRELATION] < 0.99)
-		return parse_fail(c, RUN_FAILED, "%s: the rate was not steady (correlation_coefficient %.2f)", s->test, v[K_CORRELATION]);
+		return parse_fail(c, RUN_FAILED, "%s: the rate was not steady (correlation_coefficient %.2f)", s->test,
+				  v[K_CORRELATION]);
 	if (!stream && figure_get(f, "latency_p50", &p) && p == 0)
 		return parse_fail(c, RUN_FAILED, "%s: percentiles of 0: its histogram overflowed", s->test);
 	if (stream) {
@@ -143,10 +145,13 @@ static int neper_server(struct parse_ctx *c, const struct neper_section *client,
 	if (isnan(w[K_LOCAL]))
 		return parse_fail(c, RUN_FAILED, "%s: the server ended before its results", s->test);
 	if (v[K_THREADS] != w[K_THREADS] || v[K_FLOWS] != w[K_FLOWS])
-		return parse_fail(c, RUN_FAILED, "%s: client and server had different numbers of threads or flows (%g and %g, %g and %g)",
-				  s->test, v[K_THREADS], w[K_THREADS], v[K_FLOWS], w[K_FLOWS]);
+		return parse_fail(
+			c, RUN_FAILED,
+			"%s: client and server had different numbers of threads or flows (%g and %g, %g and %g)",
+			s->test, v[K_THREADS], w[K_THREADS], v[K_FLOWS], w[K_FLOWS]);
 	if (is_stream(s) && w[K_CORRELATION] < 0.99)
-		return parse_fail(c, RUN_FAILED, "%s: the rate was not steady (correlation_coefficient %.2f)", s->test, w[K_CORRELATION]);
+		return parse_fail(c, RUN_FAILED, "%s: the rate was not steady (correlation_coefficient %.2f)", s->test,
+				  w[K_CORRELATION]);
 	figure_add(f, "server_cpu_s", w[K_USER1] - w[K_USER0] + w[K_SYS1] - w[K_SYS0], "s", -1, false);
 	return 0;
 }
@@ -197,7 +202,8 @@ static int read_client(struct parse_ctx *c, const struct neper_section *s, struc
 		_cleanup_free_ char *out = last_words(s->out.s, s->out.len), *err = last_words(s->err.s, s->err.len);
 		const char *last = *err ? err : out;
 
-		return parse_fail(c, RUN_FAILED, "%s ended with status %ld%s%s", s->engine, s->status, *last ? ": " : "", last);
+		return parse_fail(c, RUN_FAILED, "%s ended with status %ld%s%s", s->engine, s->status,
+				  *last ? ": " : "", last);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(engines); i++)
 		if (!strcmp(engines[i].name, s->engine))

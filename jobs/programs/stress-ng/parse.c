@@ -236,7 +236,8 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	if (row.v[5] > 0) {
 		add(c, test, "ops_per_sec_usr_sys", row.v[5], "ops/s", 1, false);
 		if (ns > 0) {
-			metric_set_add(c->out, "icount.instructions", row.v[0] / row.v[5] * 1e9 / ns, "insns", 0, false);
+			metric_set_add(c->out, "icount.instructions", row.v[0] / row.v[5] * 1e9 / ns, "insns", 0,
+				       false);
 			metric_set_add(c->out, "icount.instructions_per_op", 1e9 / row.v[5] / ns, "insns", -1, true);
 		}
 	}

@@ -153,7 +153,8 @@ static int add_sender(struct parse_ctx *c, const struct result *r, const char *l
 	if (!r->v[P_SENDER_DONE])
 		return parse_fail(c, RUN_FAILED, "kpb-udp-send ended early%s%s", *last ? ": " : "", last);
 	if (!(r->v[P_SENT] > 0) || !(r->v[P_SEND_SECONDS] > 0.001) || r->v[P_ERRORS] > 0)
-		return parse_fail(c, RUN_FAILED, "kpb-udp-send sent %.0f datagrams with %.0f errors", r->v[P_SENT], r->v[P_ERRORS]);
+		return parse_fail(c, RUN_FAILED, "kpb-udp-send sent %.0f datagrams with %.0f errors", r->v[P_SENT],
+				  r->v[P_ERRORS]);
 	add(c, "send.pps", r->v[P_SENT] / r->v[P_SEND_SECONDS], "/s", 0, false);
 	add(c, "send.refused_per_sec", r->v[P_REFUSED] / r->v[P_SEND_SECONDS], "/s", 0, false);
 	return 0;
@@ -161,7 +162,8 @@ static int add_sender(struct parse_ctx *c, const struct result *r, const char *l
 
 static int add_sink(struct parse_ctx *c, const struct result *r, const char *last)
 {
-	double dropped = sum_of(r, F_DROPPED), lost = r->v[P_RCVBUF] + dropped, s = r->v[P_SECONDS], packets = r->v[P_PACKETS];
+	double dropped = sum_of(r, F_DROPPED), lost = r->v[P_RCVBUF] + dropped, s = r->v[P_SECONDS],
+	       packets = r->v[P_PACKETS];
 
 	if (!r->done)
 		return parse_fail(c, RUN_FAILED, "kpb-udp-sink ended early%s%s", *last ? ": " : "", last);

@@ -77,7 +77,8 @@ void xdp_counter_line(struct xdp_counters *k, bool after, char *line)
 			put(k, K_PKTGEN_SENT, k->device, after, v);
 		if (number(w[3], &v))
 			put(k, K_PKTGEN_ERRORS, k->device, after, v);
-	} else if ((k->kind == K_GENERATOR || k->kind == K_RECEIVER) && n >= 2 && endswith(w[n - 2], ":") && number(w[n - 1], &v)) {
+	} else if ((k->kind == K_GENERATOR || k->kind == K_RECEIVER) && n >= 2 && endswith(w[n - 2], ":") &&
+		   number(w[n - 1], &v)) {
 		w[0][strlen(w[0]) - (n == 2)] = 0; /* names with blanks: the first word will do */
 		metric_word(name, sizeof(name), w[0]);
 		if (*name)
@@ -180,7 +181,8 @@ void xdp_add_counters(struct parse_ctx *c, const struct xdp_counters *k)
 	if (isfinite(sent))
 		metric_set_add(c->out, k->by_socket ? "generator.pps" : "pktgen.pps", sent, "pkt/s", 0, false);
 	if (isfinite(refused))
-		metric_set_add(c->out, k->by_socket ? "generator.errors_per_sec" : "pktgen.errors_per_sec", refused, "/s", 0, false);
+		metric_set_add(c->out, k->by_socket ? "generator.errors_per_sec" : "pktgen.errors_per_sec", refused,
+			       "/s", 0, false);
 	if (k->results) {
 		metric_set_add(c->out, "pktgen.total.pps", k->pps, "pkt/s", 0, false);
 		metric_set_add(c->out, "pktgen.total.errors", k->errors, "", 0, false);

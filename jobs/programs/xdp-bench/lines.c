@@ -221,7 +221,8 @@ void xdp_add_metrics(struct parse_ctx *c, const struct xdp_lines *x)
 			metric_set_add(c->out, name, v, pps ? "pkt/s" : "", figures[i].direction, figures[i].f == X_RX);
 	}
 	for (int i = 0; i < CHECK_MAX_CPUS && x->used; i++) {
-		_cleanup_free_ char *rx = xasprintf(XDP_PREFIX "cpu%d.rx_pps", i), *kt = xasprintf(XDP_PREFIX "cpu%d.kthread_pps", i);
+		_cleanup_free_ char *rx = xasprintf(XDP_PREFIX "cpu%d.rx_pps", i),
+				    *kt = xasprintf(XDP_PREFIX "cpu%d.kthread_pps", i);
 
 		if (x->cpu_rx[i] > 0)
 			metric_set_add(c->out, rx, x->cpu_rx[i] / x->used, "pkt/s", 0, false);

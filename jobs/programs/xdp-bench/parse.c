@@ -133,37 +133,47 @@ static void read_all(struct output *o, const char *text, size_t len)
 
 /* ---- can it be used? ---- */
 
-static bool transmits(const char *mode) { return streq(mode, "redirect") || streq(mode, "redirect-map") || streq(mode, "redirect-multi"); }
+static bool transmits(const char *mode)
+{
+	return streq(mode, "redirect") || streq(mode, "redirect-map") || streq(mode, "redirect-multi");
+}
 
 static double at_least_0(double v) { return v > 0 ? v : 0; }
 
 static int check_ran(struct parse_ctx *c, const struct output *o, const char *mode)
 {
 	const struct xdp_lines *x = &o->x;
-	double rx = xdp_mean(x, X_RX), failed = at_least_0(xdp_mean(x, X_REDIRECT_ERR)) + at_least_0(xdp_mean(x, X_XMIT_ERR)) +
+	double rx = xdp_mean(x, X_RX), failed = at_least_0(xdp_mean(x, X_REDIRECT_ERR)) +
+						at_least_0(xdp_mean(x, X_XMIT_ERR)) +
 						at_least_0(xdp_mean(x, X_EXCEPTION));
 
 	if (o->status > 0)
-		return parse_fail(c, x->seen ? RUN_FAILED : RUN_INCOMPLETE, "xdp-bench ended with status %g%s%s", o->status,
-				  *o->last_error ? ": " : "", o->last_error);
+		return parse_fail(c, x->seen ? RUN_FAILED : RUN_INCOMPLETE, "xdp-bench ended with status %g%s%s",
+				  o->status, *o->last_error ? ": " : "", o->last_error);
 	if (!o->ended)
 		return parse_fail(c, RUN_FAILED, "the output is cut off");
 	if (!x->seen)
-		return parse_fail(c, RUN_INCOMPLETE, "xdp-bench measured nothing%s%s", *o->last_error ? ": " : "", o->last_error);
+		return parse_fail(c, RUN_INCOMPLETE, "xdp-bench measured nothing%s%s", *o->last_error ? ": " : "",
+				  o->last_error);
 	if (x->used + 1 + o->asked / 10 < o->asked || !x->used)
-		return parse_fail(c, RUN_FAILED, "xdp-bench printed %zu intervals, %zu of the warm-up and %zu were wanted", x->seen, x->skip,
-				  o->asked);
+		return parse_fail(c, RUN_FAILED,
+				  "xdp-bench printed %zu intervals, %zu of the warm-up and %zu were wanted", x->seen,
+				  x->skip, o->asked);
 	if (!(rx > 0))
-		return parse_fail(c, RUN_FAILED, "xdp-bench ended with status 0, but no packet arrived%s%s", *o->k.trouble ? "; pktgen: " : "",
-				  o->k.trouble);
+		return parse_fail(c, RUN_FAILED, "xdp-bench ended with status 0, but no packet arrived%s%s",
+				  *o->k.trouble ? "; pktgen: " : "", o->k.trouble);
 	if (!x->finished)
 		return parse_fail(c, RUN_FAILED, "xdp-bench printed no totals: it did not end by itself");
 	if (transmits(mode) && !(xdp_mean(x, X_XMIT) > 0))
-		return parse_fail(c, RUN_FAILED, "xdp-bench ended with status 0, but sent nothing on: %.0f pkt/s received, %.0f errors/s%s%s%s", rx,
-				  xdp_mean(x, X_ERR), *x->why ? " (" : "", x->why, *x->why ? ")" : "");
+		return parse_fail(
+			c, RUN_FAILED,
+			"xdp-bench ended with status 0, but sent nothing on: %.0f pkt/s received, %.0f errors/s%s%s%s",
+			rx, xdp_mean(x, X_ERR), *x->why ? " (" : "", x->why, *x->why ? ")" : "");
 	if (failed > rx / 2)
-		return parse_fail(c, RUN_FAILED, "xdp-bench ended with status 0, but most packets failed: %.0f pkt/s received, %.0f errors/s%s%s%s",
-				  rx, failed, *x->why ? " (" : "", x->why, *x->why ? ")" : "");
+		return parse_fail(
+			c, RUN_FAILED,
+			"xdp-bench ended with status 0, but most packets failed: %.0f pkt/s received, %.0f errors/s%s%s%s",
+			rx, failed, *x->why ? " (" : "", x->why, *x->why ? ")" : "");
 	return 0;
 }
 
@@ -179,7 +189,8 @@ static void check_errors(struct parse_ctx *c, const struct output *o)
 		{X_KTHREAD_DROP, "dropped by the other CPU"}, {X_XMIT_DROP, "dropped by the sending device"},
 		{X_XMIT_ERR, "refused by the sending device"}, {X_ERR, "errors or drops"},
 	};
-	double at[2] = {0, 1}, rx = xdp_mean(&o->x, X_RX), lost = xdp_receiver_count(&o->k, "rx_queue_*_xdp_tx_errors", at);
+	double at[2] = {0, 1}, rx = xdp_mean(&o->x, X_RX),
+	       lost = xdp_receiver_count(&o->k, "rx_queue_*_xdp_tx_errors", at);
 	double worst = at_least_0(lost / (at[1] - at[0]));
 	const char *what = worst > 0 ? "could not be sent back" : "lost or failed";
 
@@ -191,7 +202,8 @@ static void check_errors(struct parse_ctx *c, const struct output *o)
 			what = kinds[i].what;
 		}
 	}
-	check_say(c, "errors", worst > MAX_LOST * rx ? CHECK_FAIL : CHECK_PASS, "%.0f of %.0f pkt/s %s", worst, rx, what);
+	check_say(c, "errors", worst > MAX_LOST * rx ? CHECK_FAIL : CHECK_PASS, "%.0f of %.0f pkt/s %s", worst, rx,
+		  what);
 }
 
 static int busiest(const double *sum)
@@ -212,7 +224,8 @@ static void add_cpu(const struct output *o, const char *what, int cpu, struct bu
 		return;
 	buf_addf(out, "%s%s CPU %d", out->len ? ", " : "", what, cpu);
 	if (isfinite(busy))
-		buf_addf(out, " (%.0f%% busy, %.0f%% in softirqs%s)", 100 * busy, 100 * soft, busy > 0.95 ? ": saturated" : "");
+		buf_addf(out, " (%.0f%% busy, %.0f%% in softirqs%s)", 100 * busy, 100 * soft,
+			 busy > 0.95 ? ": saturated" : "");
 }
 
 static bool generates_on(const struct output *o, int cpu)
@@ -235,12 +248,13 @@ static void check_placement(struct parse_ctx *c, const struct output *o)
 		same += x->pair[i].from == x->pair[i].to ? x->pair[i].sum : 0;
 	}
 	if (rx < 0)
-		check_say(c, "placement", CHECK_UNKNOWN, "xdp-bench printed no rates by CPU%s%s", t.len ? "; " : "", buf_str(&t));
+		check_say(c, "placement", CHECK_UNKNOWN, "xdp-bench printed no rates by CPU%s%s", t.len ? "; " : "",
+			  buf_str(&t));
 	else if (o->cpus == 1)
 		check_say(c, "placement", CHECK_UNKNOWN, "%s: this machine has no other, all take turns", buf_str(&t));
 	else if (same > 0.01 * all)
-		check_say(c, "placement", CHECK_FAIL, "%.0f%% of the packets went to the CPU that received them; %s", 100 * same / all,
-			  buf_str(&t));
+		check_say(c, "placement", CHECK_FAIL, "%.0f%% of the packets went to the CPU that received them; %s",
+			  100 * same / all, buf_str(&t));
 	else if (isfinite(o->rx_cpu) && rx != o->rx_cpu)
 		check_say(c, "placement", CHECK_FAIL, "%s, not CPU %g as wanted", buf_str(&t), o->rx_cpu);
 	else if (remote >= 0 && generates_on(o, remote))
@@ -291,9 +305,11 @@ static void check_all(struct parse_ctx *c, const struct output *o, double frame)
 
 	check_line_rate(c, o->rx_driver, o->speed, frame, MAX(rx, at_least_0(sent)));
 	if (at_limit(c) && sent >= 0.98 * rx && !(refused > 0.001 * sent))
-		check_say(c, "generator", CHECK_UNKNOWN, "sent %.0f, received %.0f pkt/s: the link carries no more", sent, rx);
+		check_say(c, "generator", CHECK_UNKNOWN, "sent %.0f, received %.0f pkt/s: the link carries no more",
+			  sent, rx);
 	else
-		check_generator(c, sent, refused, rx, streq(o->gen_driver, "veth"), generates_on(o, busiest(o->x.cpu_rx)));
+		check_generator(c, sent, refused, rx, streq(o->gen_driver, "veth"),
+				generates_on(o, busiest(o->x.cpu_rx)));
 	if (*o->k.trouble)
 		check_say(c, "generator", CHECK_FAIL, "pktgen: %s", o->k.trouble);
 	check_placement(c, o);
@@ -311,7 +327,8 @@ static int generator_only(struct parse_ctx *c, const struct output *o)
 	if (!o->ended)
 		return parse_fail(c, RUN_FAILED, "the output is cut off");
 	if (*o->k.trouble || !(sent > 0))
-		return parse_fail(c, RUN_FAILED, "the generator sent nothing%s%s", *o->k.trouble ? ": " : "", o->k.trouble);
+		return parse_fail(c, RUN_FAILED, "the generator sent nothing%s%s", *o->k.trouble ? ": " : "",
+				  o->k.trouble);
 	xdp_add_counters(c, &o->k);
 	return 0;
 }
@@ -323,7 +340,8 @@ static void add_icount(struct parse_ctx *c, const struct output *o)
 	double soft, busy = o->k.cpus ? cpu_busy(o->k.cpus, 0, &soft) : NAN, rx = xdp_mean(&o->x, X_RX);
 
 	if (c->facts->ns_per_insn > 0 && o->cpus == 1 && busy >= 1 && rx > 0)
-		metric_set_add(c->out, "icount.instructions_per_op", 1e9 / c->facts->ns_per_insn / rx, "insns", -1, true);
+		metric_set_add(c->out, "icount.instructions_per_op", 1e9 / c->facts->ns_per_insn / rx, "insns", -1,
+			       true);
 }
 
 static double seconds_of(const struct parse_ctx *c, const struct program_def *d, const char *key)
@@ -346,7 +364,8 @@ static int judge(struct parse_ctx *c, struct output *o, const struct program_def
 	if (r < 0)
 		return r;
 	if (*o->attached && strcmp(o->attached, want))
-		return parse_fail(c, RUN_FAILED, "the program was attached in %s mode, not in %s mode", o->attached, want);
+		return parse_fail(c, RUN_FAILED, "the program was attached in %s mode, not in %s mode", o->attached,
+				  want);
 	(void)number(job_value(c->job, d, "pkt_size"), &frame);
 	xdp_add_metrics(c, &o->x);
 	xdp_add_counters(c, &o->k);
@@ -362,7 +381,8 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	int r = program_def_get("xdp-bench", &d);
 
 	if (r == 0) {
-		o->status = o->speed = o->rx_cpu = o->gen_cpu = o->threads = o->cpus = o->attached_at = o->begin = o->end = NAN;
+		o->status = o->speed = o->rx_cpu = o->gen_cpu = o->threads = o->cpus = o->attached_at = o->begin =
+			o->end = NAN;
 		o->x.skip = (size_t)seconds_of(c, d, "warmup");
 		o->x.want = o->asked = (size_t)seconds_of(c, d, "runtime");
 		read_all(o, text, len);
