@@ -73,9 +73,11 @@ double metric_min_effect(const char *name)
 /* ---- lkp-tests' filters ---- */
 
 static const char *const perf_metrics[] = {     /* 1 % is enough for these monitors, too */
-	"perf-stat.*", "proc-vmstat.*", "vmstat.cpu.*", "vmstat.io.*", "vmstat.swap.*", "vmstat.system.*", "iostat.*", "energy.*",
+	"perf-stat.*", "proc-vmstat.*", "vmstat.cpu.*", "vmstat.io.*", "vmstat.swap.*", "vmstat.system.*", "iostat.*",
+	"energy.*",
 	"boot-time.*", "boot-slabinfo.*", "turbostat.%Busy", "turbostat.Bzy_MHz", "turbostat.C[16]%", "turbostat.C1E%",
-	"turbostat.POLL%", "turbostat.Pk%*", "turbostat.PkgWatt", "turbostat.CorWatt", "turbostat.RAMWatt", "turbostat.PkgTmp",
+	"turbostat.POLL%", "turbostat.Pk%*", "turbostat.PkgWatt", "turbostat.CorWatt", "turbostat.RAMWatt",
+	"turbostat.PkgTmp",
 	"perf-c2c.HITM.total", "pmeter.*", "time.*", "*.time.*",
 };
 
@@ -91,12 +93,15 @@ double metric_lkp_ratio(const char *name)
 
 /* Hidden where the larger value is below max, or the difference below delta; the first row that matches decides. */
 static const struct floor { const char *pattern; double max, delta; } floors[] = {
-	{"*.time.*voluntary_context_switches", 1000, 500}, {"*.time.*_page_faults", 1000, 500}, {"*.time.swaps", 1000, 500},
+	{"*.time.*voluntary_context_switches", 1000, 500}, {"*.time.*_page_faults", 1000, 500},
+	{"*.time.swaps", 1000, 500},
 	{"*.time.elapsed_time*", 10, 5}, {"*.time.system_time", 10, 5}, {"*.time.user_time", 10, 5},
 	{"*.time.file_system_*", 10000, 5000}, {"*.time.socket_messages_*", 10000, 5000},
 	{"vmstat.system.*", 100, 50}, {"vmstat.cpu.sy", 50, 25}, {"vmstat.cpu.*", 10, 5}, {"vmstat.io.*", 100, 50},
-	{"iostat*.util", 10, 5}, {"iostat*await", 50, 25}, {"iostat*[rw]/s", 50, 25}, {"iostat*kB/s", 100, 50}, {"iostat*", 1, 0},
-	{"perf-c2c.HITM.total", 3000, 1500}, {"slabinfo.*", 0, 100}, {"buddyinfo.*", 0, 100}, {"pagetypeinfo.*", 0, 100},
+	{"iostat*.util", 10, 5}, {"iostat*await", 50, 25}, {"iostat*[rw]/s", 50, 25}, {"iostat*kB/s", 100, 50},
+	{"iostat*", 1, 0},
+	{"perf-c2c.HITM.total", 3000, 1500}, {"slabinfo.*", 0, 100}, {"buddyinfo.*", 0, 100},
+	{"pagetypeinfo.*", 0, 100},
 	{"proc-vmstat.*", 1000, 0}, {"*meminfo.*", 1000, 0}, {"interrupts.*", 10000, 0}, {"softirqs.*", 10000, 0},
 	{"lock_stat.*", 0, 1000},
 };

@@ -91,8 +91,8 @@ static size_t count_dead(const struct alive *a)
 	return dead < a->boots ? dead : 0;
 }
 
-/* A build that was given no runs for a metric has it in none of its boots. A boot in which nothing was measured lacks no
- * metric: it just went wrong. */
+/* A build that was given no runs for a metric has it in none of its boots. A boot in which nothing was measured lacks
+ * no metric: it just went wrong. */
 static void reduce_all(struct pass *run, struct slots *slots)
 {
 	size_t N = run->c->n_builds;

@@ -2,10 +2,10 @@
 /* Exact segmentation by functional pruning: Maidstone, Hocking, Rigaill and Fearnhead 2017 (Stat. Comput. 27:519), with
  * the bounded loss of Fearnhead and Rigaill 2019 (J. Am. Stat. Assoc. 114:169).
  *
- * Q_t(level) = cheapest way to segment the commits up to t whose last segment has that level. It is piecewise quadratic;
- * a piece a (x - mu)^2 + m remembers where its last segment began. Adding a commit adds its loss to every piece; starting
- * a segment costs F + penalty, where F is the least of Q, so no piece ever needs to be above that. Kept in the form with
- * mu and m, nothing cancels however far the levels are apart. */
+ * Q_t(level) = cheapest way to segment the commits up to t whose last segment has that level. It is piecewise
+ * quadratic; a piece a (x - mu)^2 + m remembers where its last segment began. Adding a commit adds its loss to every
+ * piece; starting a segment costs F + penalty, where F is the least of Q, so no piece ever needs to be above that. Kept
+ * in the form with mu and m, nothing cancels however far the levels are apart. */
 #include "bisect/detect-internal.h"
 
 struct piece { double lo, a, mu, m; uint32_t start; };  /* from lo to the next piece's lo */

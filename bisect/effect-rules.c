@@ -9,7 +9,8 @@ static bool is_monitor(const char *metric) { return !metric_is_program(metric); 
 
 /* The first class that a metric belongs to holds. */
 static const struct { const char *name; bool (*has)(const char *metric); } classes[] = {
-	{"perf-profile", is_profile}, {"percent", metric_is_points}, {"monitor", is_monitor}, {"program", metric_is_program},
+	{"perf-profile", is_profile}, {"percent", metric_is_points}, {"monitor", is_monitor},
+	{"program", metric_is_program},
 };
 
 static bool is_class(const char *pattern) { return !strpbrk(pattern, ".*?["); }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * effect-rules.h - the smallest effect of interest, said for single metrics, for globs and for classes of metrics. Pure.
+ * effect-rules.h - the smallest effect of interest, said for single metrics, for globs and for classes of metrics.
+ * Pure.
  *
  *	struct effect_rules r = {0};
  *	effect_rules_add(&r, "vmstat.*", 0.01);

@@ -3,10 +3,11 @@
  * search-drift.c - does the machine drift while it is searched?
  *
  * A value's time is its place in the order of all boots, from -1/2 to 1/2: gaps in the clock, when another job had the
- * machine, are no drift. Boots of one commit at different times show a slope whoever is guilty; that is what the ends are
- * booted again for. Bayes factor of "there is a slope" as for a t test, with a normal prior of DRIFT_SCALE sigma over the
- * whole search (Gönen, Johnson, Lu, Westfall 2005). Where the odds are worth it the likelihood is the mean over slopes: none,
- * and a few around the one seen (trapezoid rule). With none only the plain model is left, and costs nothing more.
+ * machine, are no drift. Boots of one commit at different times show a slope whoever is guilty; that is what the ends
+ * are booted again for. Bayes factor of "there is a slope" as for a t test, with a normal prior of DRIFT_SCALE sigma
+ * over the whole search (Gönen, Johnson, Lu, Westfall 2005). Where the odds are worth it the likelihood is the mean
+ * over slopes: none, and a few around the one seen (trapezoid rule). With none only the plain model is left, and costs
+ * nothing more.
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"

@@ -2,9 +2,9 @@
 /*
  * search-noise.c - how boots scatter, and the log density of every site's values over grids of spread, shape and level.
  *
- * The grids lie on lattices fixed by the first boot, and move only when the data have moved by a good part of their step.
- * So most boots change no grid, and only the densities of the new value are computed. What a table holds depends on the
- * values alone, never on the way there: a search that is fed again is bit for bit the same.
+ * The grids lie on lattices fixed by the first boot, and move only when the data have moved by a good part of their
+ * step. So most boots change no grid, and only the densities of the new value are computed. What a table holds depends
+ * on the values alone, never on the way there: a search that is fed again is bit for bit the same.
  */
 #include <Rmath.h>
 #include "bisect/search-internal.h"
@@ -20,9 +20,10 @@
 #define CORE_NORM 0.40915715    /* gamma(16) / (gamma(15.5) sqrt(29 pi)) */
 #define OUTLIER_SCALE 5.0       /* of a Cauchy density for those that are, in sigma */
 
-/* How boots scatter: Student's t, or (nu 0) a nearly normal core with a share of far outliers. Which of the three it is, is
- * learnt with the rest; t with three degrees of freedom alone would waste a quarter of the boots of a clean machine, and
- * even as one of three at 10 % a twentieth of those of a machine with outliers, which it resembles for long. */
+/* How boots scatter: Student's t, or (nu 0) a nearly normal core with a share of far outliers. Which of the three it
+ * is, is learnt with the rest; t with three degrees of freedom alone would waste a quarter of the boots of a clean
+ * machine, and even as one of three at 10 % a twentieth of those of a machine with outliers, which it resembles for
+ * long. */
 struct shape { double nu, outliers, weight; };
 static const struct shape shapes[N_SHAPES] = {{3, 0, 0.02}, {0, 0.001, 0.58}, {0, 0.05, 0.4}};
 static const struct shape shapes_known[N_SHAPES] = {{3, 0, 0.01}, {0, 0.001, 0.95}, {0, 0.05, 0.04}};
@@ -64,7 +65,8 @@ double noise_location(const double *y, size_t n, double sigma)
 	return m;
 }
 
-/* Sum of weighted squares around each site's own location, which follows; while sigma is 0, medians and weights of 1. */
+/* Sum of weighted squares around each site's own location, which follows; while sigma is 0, medians and weights of
+ * 1. */
 static double squares(const struct search *s, double sigma, double *m)
 {
 	double sum = 0;
@@ -132,7 +134,9 @@ static double half_octave(double x, bool up)
 /* Rows for sigma around what the sites themselves show, in steps of their posterior standard deviation. */
 static void grid_rows(const struct search *s, struct grid *g, double at, double width, double low)
 {
-	const struct shape given = {s->c.nu, 0, 1}, *shape = s->c.nu > 0 ? &given : s->c.means_known ? shapes_known : shapes;
+	const struct shape given = {s->c.nu, 0, 1}, *shape = s->c.nu > 0	? &given
+							     : s->c.means_known ? shapes_known
+										: shapes;
 	size_t n_shapes = s->c.nu > 0 ? 1 : N_SHAPES, n = s->c.means_known ? 1 : SIGMA_COUNT;
 
 	g->n_rows = 0;
@@ -188,8 +192,8 @@ static void rows_t(const struct grid *g, size_t r, const double *y, size_t n, do
 
 struct level_block { double mu[LEVEL_BLOCK], t[LEVEL_BLOCK], few[LEVEL_BLOCK], many[LEVEL_BLOCK]; };
 
-/* One value's three densities at eight levels: t_3, and (1 - e) t_31(z) + e Cauchy(z / OUTLIER_SCALE) / OUTLIER_SCALE twice.
- * One division serves both of its parts. */
+/* One value's three densities at eight levels: t_3, and (1 - e) t_31(z) + e Cauchy(z / OUTLIER_SCALE) / OUTLIER_SCALE
+ * twice. One division serves both of its parts. */
 static void block_value(struct level_block *b, double y, double scale)
 {
 	const double wide_norm = M_1_PI / OUTLIER_SCALE, wide_z = 1 / (OUTLIER_SCALE * OUTLIER_SCALE);

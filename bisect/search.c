@@ -319,7 +319,8 @@ static double none_evidence(const struct search *s)
 
 static bool measurable(const struct search *s, uint32_t x)
 {
-	return s->in_range[x] && !s->skipped[x] && (x != 0 || s->c.means_known); /* else the ends are measured on their own */
+	return s->in_range[x] && !s->skipped[x] &&
+	       (x != 0 || s->c.means_known); /* else the ends are measured on their own */
 }
 
 static bool worth_trying(const struct search *s, const double *chance, uint32_t x)
@@ -408,9 +409,9 @@ static void best_splits(struct search *s, struct choice *built, struct choice *f
 }
 
 /*
- * One outlier can look exactly like the other level. So no single boot decides, unless the levels are so far apart that an
- * outlier would hardly hit the other one: the site on whose only boot the choice between class k and its neighbour rests,
- * or UINT32_MAX.
+ * One outlier can look exactly like the other level. So no single boot decides, unless the levels are so far apart that
+ * an outlier would hardly hit the other one: the site on whose only boot the choice between class k and its neighbour
+ * rests, or UINT32_MAX.
  */
 static uint32_t lonely_site(const struct search *s, uint32_t k)
 {
@@ -500,7 +501,8 @@ static struct choice telling_site(struct search *s, const struct choice *split)
 	return best;
 }
 
-/* Stay on what is built until a build pays: the gain of a new place is spread over the boots it will take to settle it. */
+/* Stay on what is built until a build pays: the gain of a new place is spread over the boots it will take to settle
+ * it. */
 static uint32_t next_split(struct search *s)
 {
 	double boots, move;
@@ -611,7 +613,8 @@ static void expect_boots(const struct search *s, struct search_step *st)
 				  (entropy > 0 ? 4 * log(odds) / MAX(r * r, 0.01) : 0));
 }
 
-/* The data exclude every effect of interest; of a metric that repeats to its resolution, every effect that it could show. */
+/* The data exclude every effect of interest; of a metric that repeats to its resolution, every effect that it could
+ * show. */
 static bool excluded(const struct search *s)
 {
 	double q = qnorm(0.5 + MAX(s->c.confidence, 0.99) / 2, 0, 1, 1, 0);

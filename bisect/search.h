@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * search.h - finds the commit that moved a metric, with the fewest boots that the noise allows. Pure: no I/O, no SQL, no
- * clock, deterministic; all of its state can be rebuilt by feeding the observations again in any order of commits, each
- * commit's in time order.
+ * search.h - finds the commit that moved a metric, with the fewest boots that the noise allows. Pure: no I/O, no SQL,
+ * no clock, deterministic; all of its state can be rebuilt by feeding the observations again in any order of commits,
+ * each commit's in time order.
  *
  *	struct search *s;
  *	search_new(&cfg, &dag, &s);

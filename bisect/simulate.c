@@ -47,7 +47,8 @@ double rng_normal(struct rng *r)
 void simulate_config_default(struct simulate_config *c)
 {
 	*c = (struct simulate_config){
-		.n = 256, .snr = 2, .outlier_sigma = 6, .confidence = 0.95, .boot_cost = 1, .build_cost = NAN, .trials = 1000, .seed = 1,
+		.n = 256, .snr = 2, .outlier_sigma = 6, .confidence = 0.95, .boot_cost = 1, .build_cost = NAN,
+		.trials = 1000, .seed = 1,
 	};
 }
 
@@ -215,7 +216,8 @@ static int trial_run(struct trial *t, struct simulate_result *sum)
 {
 	const struct simulate_config *c = t->c;
 	struct search_config cfg = {
-		.confidence = c->confidence, .min_effect = 0.5 * c->snr / LEVEL, .means_known = c->means_known, .mean_good = LEVEL,
+		.confidence = c->confidence, .min_effect = 0.5 * c->snr / LEVEL, .means_known = c->means_known,
+		.mean_good = LEVEL,
 		.mean_bad = LEVEL + c->snr, .sigma = 1, .boot_cost = c->boot_cost,
 		.build_cost = !isnan(c->build_cost) ? c->build_cost : c->means_known ? 0 : 2 * c->boot_cost,
 		.max_boots = c->max_boots,

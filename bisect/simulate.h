@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * simulate.h - the culprit search against synthetic histories: the very code of search.c, with random numbers in place of
- * boots. Pure and deterministic: the same configuration gives the same result on any machine.
+ * simulate.h - the culprit search against synthetic histories: the very code of search.c, with random numbers in place
+ * of boots. Pure and deterministic: the same configuration gives the same result on any machine.
  *
  *	simulate_config_default(&c);
  *	c.n = 1024;
@@ -29,7 +29,8 @@ struct simulate_config {
 	bool null;              /* no effect at all; snr still sets the smallest effect of interest */
 	double confidence;
 	double boot_cost;
-	double build_cost;      /* NAN: two boots; with means_known 0, for there the figure to compare is the bound on boots */
+	double build_cost; /* NAN: two boots; with means_known 0, for there the figure to compare is the bound on boots
+			    */
 	uint32_t max_boots;
 	uint64_t trials, seed;
 };
@@ -61,7 +62,8 @@ void rng_seed(struct rng *r, uint64_t seed);
 double rng_uniform(struct rng *r);      /* (0, 1) */
 double rng_normal(struct rng *r);
 
-/* A line, or a mainline on which topic branches of 1 to 12 commits are merged, now and then three at once; at least n nodes. */
+/* A line, or a mainline on which topic branches of 1 to 12 commits are merged, now and then three at once; at least n
+ * nodes. */
 void simulate_history(struct rng *r, uint32_t n, bool merges, struct dag *ret);
 
 #endif

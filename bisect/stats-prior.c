@@ -108,9 +108,9 @@ static double f_tail(double f, double d, double d0)
 	return isinf(d0) ? pchisq(f * d, d, 0, 0) : pf(f, d, d0, 0, 0);
 }
 
-/* A variance too large for the fitted F borrows less. w = tail probability over the share of metrics that lie as far out
- * (1 where the fit holds); the largest one gets the df0 at which it would be an even bet, the others a mean weighted by
- * w, never more than a less extreme one. */
+/* A variance too large for the fitted F borrows less. w = tail probability over the share of metrics that lie as far
+ * out (1 where the fit holds); the largest one gets the df0 at which it would be an even bet, the others a mean
+ * weighted by w, never more than a less extreme one. */
 static void shrink_outliers(const double *s2, size_t n, double d, const struct stat_prior *prior, double *ret_df0)
 {
 	_cleanup_free_ struct outlier *o = xcalloc(n + 1, sizeof(*o));

@@ -167,7 +167,8 @@ static int stop_case(struct ctx *c, struct db_case *k)
 	free(k->note);
 	k->state = CASE_IGNORED;
 	k->stopped = STOPPED_BY_ASKER;
-	k->note = xasprintf("stopped before the end; the same 'bisect' or 'kperfbot case reopen %" PRId64 "' goes on", k->id);
+	k->note = xasprintf("stopped before the end; the same 'bisect' or 'kperfbot case reopen %" PRId64 "' goes on",
+			    k->id);
 	k->changed = now_usec();
 	store_event(c->store, k->id, k->comparison, 0, "case %" PRId64 ": %s", k->id, k->note);
 	return store_case_put(c->store, k, NULL);
@@ -197,7 +198,8 @@ static int stop_question(struct ctx *c, int64_t id, struct asking_left *left)
 	bool mine = r >= 0 && by_hand(q.asked);
 
 	if (r >= 0 && mine && q.state == COMPARISON_OPEN) {
-		r = store_comparison_end(c->store, id, COMPARISON_CANCELLED, FAULT_NONE, "stopped before the end; the same 'bisect' goes on");
+		r = store_comparison_end(c->store, id, COMPARISON_CANCELLED, FAULT_NONE,
+					 "stopped before the end; the same 'bisect' goes on");
 		left->questions++;
 	}
 	if (r >= 0 && mine)

@@ -78,8 +78,8 @@ static void unlink_child(struct daemon *d, struct child *k)
 
 static void wake(struct daemon *d);
 
-/* A worker ends its task in the database itself, unless it died or the disk is full: then the task is given back here, as
- * soon as that can be written. */
+/* A worker ends its task in the database itself, unless it died or the disk is full: then the task is given back here,
+ * as soon as that can be written. */
 static int on_child(sd_event_source *s _unused_, const siginfo_t *si, void *arg)
 {
 	struct child *k = arg;
@@ -183,7 +183,8 @@ static int copy_yaml(const char *from, const char *to)
 static void give_config(struct daemon *d)
 {
 	_cleanup_free_ char *top = xasprintf("%s/daemon-config", d->c->config.state_dir);
-	_cleanup_free_ char *copy = xasprintf("%s/%" PRId64, top, ++d->n_copies), *old = xasprintf("%s/%" PRId64, top, d->n_copies - 2);
+	_cleanup_free_ char *copy = xasprintf("%s/%" PRId64, top, ++d->n_copies),
+			    *old = xasprintf("%s/%" PRId64, top, d->n_copies - 2);
 	struct config check;
 
 	free(d->config_dir);
@@ -348,8 +349,8 @@ static void plan(struct daemon *d)
 	engine_release(&e);
 }
 
-/* A plan may have made a question or moved a case whose tasks come with the next plan: only the second round in which nothing
- * happens counts. */
+/* A plan may have made a question or moved a case whose tasks come with the next plan: only the second round in which
+ * nothing happens counts. */
 static bool is_idle(struct daemon *d)
 {
 	int64_t event = store_last_event(d->c->store);
@@ -499,7 +500,8 @@ static void stop_children(struct daemon *d)
 	d->stopping = true;
 	for (struct child *k = d->children; k; k = k->next)
 		kill(k->pid, SIGTERM);
-	while (d->children && mono_usec() < end && !signal_waits()) { /* the event loop has ended: no callbacks any more */
+	while (d->children && mono_usec() < end &&
+	       !signal_waits()) { /* the event loop has ended: no callbacks any more */
 		for (struct child *k = d->children, *next; k; k = next) {
 			next = k->next;
 			if (waitpid(k->pid, NULL, WNOHANG) != 0)

@@ -67,7 +67,8 @@ int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id)
 
 int store_build_get(struct store *s, int64_t tree, const char *commit, const char *kconfig, struct db_build *ret)
 {
-	return db_get(s, &BUILD, ret, "WHERE tree = ? AND commit_oid = ? AND kconfig = ?", INT(tree), TEXT(commit), TEXT(kconfig));
+	return db_get(s, &BUILD, ret, "WHERE tree = ? AND commit_oid = ? AND kconfig = ?", INT(tree), TEXT(commit),
+		      TEXT(kconfig));
 }
 
 int store_build_by_id(struct store *s, int64_t id, struct db_build *ret)
@@ -132,14 +133,16 @@ int store_job_put(struct store *s, const struct db_job *j)
 	int r = db_exec(s,
 			"INSERT INTO job (id, name, program, canonical, params, script) VALUES (?, ?, ?, ?, ?, ?) "
 			"ON CONFLICT (id) DO NOTHING",
-			TEXT(j->id), TEXT(j->name), TEXT(j->program), TEXT(j->canonical), TEXT(j->params), TEXT(j->script));
+			TEXT(j->id), TEXT(j->name), TEXT(j->program), TEXT(j->canonical), TEXT(j->params),
+			TEXT(j->script));
 
 	return MIN(r, 0);
 }
 
 int store_job_get(struct store *s, const char *id_or_name, struct db_job *ret)
 {
-	return db_get(s, &JOB, ret, "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC, rowid DESC LIMIT 1", TEXT(id_or_name));
+	return db_get(s, &JOB, ret, "WHERE id = ?1 OR name = ?1 ORDER BY id = ?1 DESC, rowid DESC LIMIT 1",
+		      TEXT(id_or_name));
 }
 
 /* ---- machines ---- */
@@ -169,8 +172,8 @@ int store_machines(struct store *s, struct db_machine **ret, size_t *ret_n)
 
 int store_machine_state(struct store *s, int64_t id, enum machine_state state, int64_t failures, const char *note)
 {
-	int r = db_exec(s, "UPDATE machine SET state = ?, failures = ?, note = ? WHERE id = ?", TEXT(machine_state_word(state)), INT(failures), TEXT(note),
-			INT(id));
+	int r = db_exec(s, "UPDATE machine SET state = ?, failures = ?, note = ? WHERE id = ?",
+			TEXT(machine_state_word(state)), INT(failures), TEXT(note), INT(id));
 
 	return r ? MIN(r, 0) : err_set(-ENOENT, "no machine %" PRId64 " in the database", id);
 }

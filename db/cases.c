@@ -69,7 +69,8 @@ ENTITY(REPORT, "report", "report", db_report);
 
 #define D(member, type, ...) FIELD(struct db_delivery, member, #member, type, ##__VA_ARGS__)
 static const struct field DELIVERY_FIELDS[] = {
-	D(report, FT_INT), D(way, FT_TEXT), D(recipient, FT_TEXT), D(state, FT_WORD, .words = &delivery_state_words), D(detail, FT_TEXT),
+	D(report, FT_INT), D(way, FT_TEXT), D(recipient, FT_TEXT), D(state, FT_WORD, .words = &delivery_state_words),
+	D(detail, FT_TEXT),
 	D(attempts, FT_INT), D(next_try, FT_INT0), D(time, FT_NOW),
 };
 ENTITY(DELIVERY, "delivery", "delivery", db_delivery);
@@ -225,7 +226,10 @@ bool db_case_found(const struct db_case *c)
 	       c->state == CASE_UNDELIVERED;
 }
 
-int store_case_by_id(struct store *s, int64_t id, struct db_case *ret) { return db_get(s, &CASE, ret, "WHERE id = ?", INT(id)); }
+int store_case_by_id(struct store *s, int64_t id, struct db_case *ret)
+{
+	return db_get(s, &CASE, ret, "WHERE id = ?", INT(id));
+}
 
 int store_cases(struct store *s, struct db_case **ret, size_t *ret_n)
 {
@@ -272,8 +276,8 @@ static int put_delivery(struct store *s, const struct db_delivery *d)
 		       "(?, ?, coalesce(?, ''), ?, ?, ?, ?, ?) ON CONFLICT (report, way, recipient) DO UPDATE SET "
 		       "state = excluded.state, detail = excluded.detail, attempts = excluded.attempts, "
 		       "next_try = excluded.next_try, time = excluded.time",
-		       INT(d->report), TEXT(d->way), TEXT(d->recipient), TEXT(delivery_state_word(d->state)), TEXT(d->detail),
-		       INT(d->attempts), INT0(d->next_try), INT(d->time ?: now_usec()));
+		       INT(d->report), TEXT(d->way), TEXT(d->recipient), TEXT(delivery_state_word(d->state)),
+		       TEXT(d->detail), INT(d->attempts), INT0(d->next_try), INT(d->time ?: now_usec()));
 }
 
 int store_deliveries_put(struct store *s, const struct db_delivery *d, size_t n)

@@ -12,8 +12,8 @@ int store_checks_put(struct store *s, int64_t run, const struct check_set *check
 	for (size_t i = 0; i < checks->n && r >= 0; i++) {
 		const struct check *c = &checks->v[i];
 
-		r = db_exec(s, "INSERT INTO run_check (run, name, verdict, evidence, capped) VALUES (?, ?, ?, ?, ?)", INT(run), TEXT(c->name),
-			    TEXT(c->verdict), TEXT(c->evidence), INT(c->capped));
+		r = db_exec(s, "INSERT INTO run_check (run, name, verdict, evidence, capped) VALUES (?, ?, ?, ?, ?)",
+			    INT(run), TEXT(c->name), TEXT(c->verdict), TEXT(c->evidence), INT(c->capped));
 		if (r < 0)
 			err_prefix(r, "check '%s'", c->name);
 	}
@@ -27,7 +27,8 @@ void db_check_release(struct db_check *c)
 	*c = (struct db_check){0};
 }
 
-int store_checks(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_check **ret, size_t *ret_n)
+int store_checks(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_check **ret,
+		 size_t *ret_n)
 {
 	struct db_check *list = NULL;
 	size_t n = 0, cap = 0;
@@ -45,7 +46,8 @@ int store_checks(struct store *s, int64_t build, const char *job, const char *tb
 	while ((r = stmt_step(s, st)) > 0) {
 		GROW(list, n, cap);
 		list[n++] = (struct db_check){.name = column_text(st, 0), .pass = sqlite3_column_int64(st, 1),
-					      .fail = sqlite3_column_int64(st, 2), .unknown = sqlite3_column_int64(st, 3),
+					      .fail = sqlite3_column_int64(st, 2),
+					      .unknown = sqlite3_column_int64(st, 3),
 					      .evidence = column_text(st, 4), .capped = sqlite3_column_int64(st, 6)};
 	}
 	stmt_put(s, st);

@@ -37,7 +37,8 @@ int functions_register(struct store *s)
 {
 	int flags = SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS;
 
-	if (sqlite3_create_function_v2(s->db, "stddev_pop", 1, flags, NULL, NULL, stddev_step, stddev_end, NULL) != SQLITE_OK ||
+	if (sqlite3_create_function_v2(s->db, "stddev_pop", 1, flags, NULL, NULL, stddev_step, stddev_end, NULL) !=
+		    SQLITE_OK ||
 	    sqlite3_create_function_v2(s->db, "iso_time", 1, flags, NULL, iso_time, NULL, NULL, NULL) != SQLITE_OK)
 		return db_error(s);
 	return 0;

@@ -54,7 +54,8 @@ static int by_name(const void *a, const void *b)
 	return strcmp(((const struct matrix_column *)a)->info.name, ((const struct matrix_column *)b)->info.name);
 }
 
-/* Where x is among the sorted ids, or n. Runs have mostly the same metrics in the same order: the next one is tried first. */
+/* Where x is among the sorted ids, or n. Runs have mostly the same metrics in the same order: the next one is tried
+ * first. */
 static size_t find_id(const int64_t *id, size_t n, int64_t x, size_t *hint)
 {
 	const int64_t *p;
@@ -102,8 +103,8 @@ static int walk_columns(struct store *s, sqlite3_stmt *st, const int64_t *id, si
 			break;
 		far = 0;
 		col[*done].id = id[*done];
-		col[(*done)++].info = (struct metric_info){column_text(st, 1), column_text(st, 2), sqlite3_column_int(st, 3),
-							   sqlite3_column_int(st, 4)};
+		col[(*done)++].info = (struct metric_info){column_text(st, 1), column_text(st, 2),
+							   sqlite3_column_int(st, 3), sqlite3_column_int(st, 4)};
 	}
 	if (*done < n && r >= 0)
 		return err_set(-EUCLEAN, "'%s': metric %" PRId64 " has no name", s->path, id[*done]);

@@ -27,8 +27,10 @@ int store_measured(struct store *s, const char *commit, struct db_measured **ret
 		return r;
 	while ((r = stmt_step(s, st)) > 0) {
 		GROW(list, n, cap);
-		list[n++] = (struct db_measured){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 6), column_text(st, 1),
-						 column_text(st, 2), column_text(st, 3), column_text(st, 4), column_text(st, 5)};
+		list[n++] = (struct db_measured){sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 6),
+						 column_text(st, 1),	      column_text(st, 2),
+						 column_text(st, 3),	      column_text(st, 4),
+						 column_text(st, 5)};
 	}
 	stmt_put(s, st);
 	if (r < 0) {
@@ -40,7 +42,8 @@ int store_measured(struct store *s, const char *commit, struct db_measured **ret
 	return 0;
 }
 
-int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret, size_t *ret_n)
+int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret,
+			size_t *ret_n)
 {
 	int64_t *list = xcalloc(limit + 1, sizeof(*list));
 	size_t n = 0;
@@ -93,7 +96,8 @@ int store_points(struct store *s, const char *tree, const char *kconfig, const c
 	while ((r = stmt_step(s, st)) > 0) {
 		GROW(list, n, cap);
 		list[n++] = (struct db_point){
-			.place = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), column_text(st, 2), column_text(st, 3),
+			.place = {sqlite3_column_int64(st, 0), sqlite3_column_int64(st, 1), column_text(st, 2),
+				  column_text(st, 3),
 				  column_text(st, 4), column_text(st, 5), column_text(st, 6)},
 			.commit = column_text(st, 7), .value = sqlite3_column_double(st, 8),
 			.first_run = sqlite3_column_int64(st, 9), .last_run = sqlite3_column_int64(st, 10),

@@ -171,87 +171,84 @@ static const char to_6[] =
 	"CASE WHEN json_valid(" col ") THEN " col " WHEN json_valid(" J_MENDED(col) ") THEN " J_MENDED(col) " ELSE '{}' END"
 #define J_MENDED(col) "replace(replace(replace(" col ", '-Infinity', 'null'), 'Infinity', 'null'), 'NaN', 'null')"
 
-/* Proofs and candidates are rows instead of JSON. A comparison that showed nothing has a state of its own, a case that was
- * stopped says by what, and the states that nothing ever set are gone. */
-static const char to_7[] =
-	"CREATE TABLE proof ( id INTEGER PRIMARY KEY, \"case\" INTEGER NOT NULL REFERENCES \"case\" ON DELETE"
-	" CASCADE, commit_oid TEXT NOT NULL, parent TEXT, state TEXT NOT NULL CHECK (state IN ('open',"
-	" 'shown', 'contradicted')), tries INTEGER NOT NULL DEFAULT 1, after_run INTEGER, boots_parent"
-	" INTEGER, boots_culprit INTEGER, mean_parent REAL, mean_culprit REAL, sd REAL, effect REAL, lo"
-	" REAL, hi REAL, p REAL, align INTEGER NOT NULL DEFAULT 0, aligned_after INTEGER, aligned_effect"
-	" REAL, aligned TEXT, revert_after INTEGER, revert_commit TEXT, revert TEXT, UNIQUE (\"case\","
-	" commit_oid) ) STRICT;"
-	"CREATE TABLE candidate ( id INTEGER PRIMARY KEY, \"case\" INTEGER NOT NULL REFERENCES \"case\" ON"
-	" DELETE CASCADE, commit_oid TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('left',"
-	" 'dropped')), reason TEXT NOT NULL DEFAULT '' CHECK (reason IN ('', 'empty', 'docs', 'other-arch',"
-	" 'tools', 'not-built', 'same-image', 'no-build', 'no-boot', 'runs-fail', 'other-failure',"
-	" 'cleared')), posterior REAL, UNIQUE (\"case\", commit_oid) ) STRICT;"
-	"INSERT INTO proof (\"case\", commit_oid, parent, state, effect)"
-	" SELECT id, p ->> '$.commit', " J_TEXT("parent") ", 'contradicted', " J_REAL("effect")
-	" FROM (SELECT c.id AS id, x.value AS p FROM \"case\" c, json_each(" J_WHOLE("c.proof") ", '$.contradicted') x"
-	" WHERE c.proof IS NOT NULL AND x.type = 'object') WHERE json_type(p, '$.commit') = 'text'"
-	" ON CONFLICT DO NOTHING;"
-	"INSERT INTO proof (\"case\", commit_oid, parent, state, tries, after_run, boots_parent, boots_culprit, mean_parent,"
-	" mean_culprit, sd, effect, lo, hi, p, align, aligned_after, aligned_effect, aligned, revert_after, revert_commit, revert)"
-	" SELECT id, culprit, " J_TEXT("parent") ", iif(" J_REAL("effect") " IS NULL, 'open', 'shown'), coalesce(" J_INT("tries")
-	", 1), " J_INT("after_run") ", " J_INT("boots_parent") ", " J_INT("boots_culprit") ", " J_REAL("mean_parent") ", "
-	J_REAL("mean_culprit") ", " J_REAL("sd") ", " J_REAL("effect") ", " J_REAL("lo") ", " J_REAL("hi") ", " J_REAL("p")
-	", coalesce(" J_INT("align") ", 0), " J_INT("aligned_after") ", " J_REAL("aligned_effect") ", " J_TEXT("aligned") ", "
-	J_INT("revert_after") ", " J_TEXT("revert_commit") ", " J_TEXT("revert")
-	" FROM (SELECT id, coalesce(culprit, '') AS culprit, " J_WHOLE("proof") " AS p FROM \"case\" WHERE proof IS NOT NULL)"
-	" WHERE json_type(p, '$.parent') = 'text' OR " J_REAL("effect") " IS NOT NULL ON CONFLICT DO NOTHING;"
-	"INSERT INTO candidate (\"case\", commit_oid, state, posterior)"
-	" SELECT id, p ->> '$.commit', 'left', " J_REAL("posterior")
-	" FROM (SELECT c.id AS id, x.key AS nr, x.value AS p FROM \"case\" c, json_each(" J_WHOLE("c.candidates") ", '$.set') x"
-	" WHERE c.candidates IS NOT NULL AND x.type = 'object') WHERE json_type(p, '$.commit') = 'text' ORDER BY id, nr"
-	" ON CONFLICT DO NOTHING;"
-	"INSERT INTO candidate (\"case\", commit_oid, state, reason)"
-	" SELECT id, p ->> '$.commit', 'dropped', CASE " J_TEXT("why") " WHEN 'changes no file' THEN 'empty'"
-	" WHEN 'documentation only' THEN 'docs' WHEN 'other architecture' THEN 'other-arch'"
-	" WHEN 'user-space tools only' THEN 'tools' WHEN 'nothing built for x86' THEN 'not-built'"
-	" WHEN 'same image as its parent' THEN 'same-image' WHEN 'does not build' THEN 'no-build'"
-	" WHEN 'builds, but does not boot' THEN 'no-boot' WHEN 'builds, but its runs fail' THEN 'runs-fail'"
-	" WHEN 'fails in another way' THEN 'other-failure'"
-	" WHEN 'measured again, it does not differ from its parent' THEN 'cleared' ELSE '' END"
-	" FROM (SELECT c.id AS id, x.key AS nr, x.value AS p FROM \"case\" c, json_each(" J_WHOLE("c.candidates") ", '$.dropped') x"
-	" WHERE c.candidates IS NOT NULL AND x.type = 'object') WHERE json_type(p, '$.commit') = 'text' ORDER BY id, nr"
-	" ON CONFLICT (\"case\", commit_oid) DO UPDATE SET reason = excluded.reason;"
-	/* what cannot be read is kept for people */
-	"INSERT INTO event (time, \"case\", text) SELECT changed, id, 'kept from an earlier format, it could not be read: ' || t"
-	" FROM (SELECT id, changed, proof AS t FROM \"case\" UNION ALL SELECT id, changed, candidates FROM \"case\")"
-	" WHERE t IS NOT NULL AND NOT json_valid(" J_MENDED("t") ");"
-	"CREATE TABLE comparison_7 (id INTEGER PRIMARY KEY, tree INTEGER NOT NULL REFERENCES tree ON DELETE"
-	" CASCADE, branch TEXT NOT NULL DEFAULT '', base TEXT NOT NULL, head TEXT NOT NULL, kconfig TEXT NOT"
-	" NULL, job TEXT NOT NULL REFERENCES job, machine INTEGER NOT NULL REFERENCES machine, epoch TEXT"
-	" NOT NULL DEFAULT '', state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'no"
-	" change shown', 'different', 'broken', 'cancelled', 'disturbed')), reason TEXT, created INTEGER NOT"
-	" NULL, ended INTEGER, after_run INTEGER NOT NULL DEFAULT 0, fault TEXT NOT NULL DEFAULT '' CHECK"
-	" (fault IN ('', 'base', 'head', 'both', 'infra')), disturbed INTEGER NOT NULL DEFAULT 0, asked TEXT"
-	" NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')), UNIQUE (tree, base,"
-	" head, kconfig, job, machine, epoch)) STRICT;"
-	"INSERT INTO comparison_7 (state, reason, " COMPARISON_COLUMNS ") SELECT iif(unshown, 'no change shown', state),"
-	" iif(unshown, ltrim(substr(reason, 16), ': '), reason), " COMPARISON_COLUMNS
-	" FROM (SELECT *, state = 'same' AND coalesce(reason, '') LIKE 'no change shown%' AS unshown FROM comparison);"
-	"DROP TABLE comparison;"
-	"ALTER TABLE comparison_7 RENAME TO comparison;"
-	"CREATE INDEX comparison_branch ON comparison (tree, branch);"
-	"CREATE TABLE case_7 (id INTEGER PRIMARY KEY, comparison INTEGER NOT NULL REFERENCES comparison ON"
-	" DELETE CASCADE, metric INTEGER NOT NULL REFERENCES metric, state TEXT NOT NULL CHECK (state IN"
-	" ('confirmed', 'bisecting', 'proving', 'found', 'reported', 'unmailed', 'undelivered', 'ignored',"
-	" 'not-reproduced')), stopped TEXT NOT NULL DEFAULT '' CHECK (stopped IN ('', 'error', 'asker')),"
-	" part INTEGER NOT NULL DEFAULT 0, confidence REAL NOT NULL, effect REAL, effect_lo REAL, effect_hi"
-	" REAL, culprit TEXT, posterior REAL, commits INTEGER NOT NULL DEFAULT 0, boots INTEGER NOT NULL"
-	" DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0, note TEXT, failure TEXT, opened INTEGER NOT NULL,"
-	" changed INTEGER NOT NULL, asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail',"
-	" 'daemon')), UNIQUE (comparison, metric, part)) STRICT;"
-	"INSERT INTO case_7 (state, stopped, commits, " CASE_COLUMNS ")"
-	" SELECT CASE state WHEN 'suspected' THEN 'confirmed' WHEN 'fixed' THEN 'reported' ELSE state END,"
-	" CASE WHEN state = 'not-reproduced' AND note LIKE 'cannot go on: %' THEN 'error'"
-	" WHEN state = 'ignored' AND note LIKE 'stopped before the end%' THEN 'asker' ELSE '' END,"
-	" coalesce(" J_INT("commits") ", 0), " CASE_COLUMNS
-	" FROM (SELECT *, " J_WHOLE("candidates") " AS p FROM \"case\");"
-	"DROP TABLE \"case\";"
-	"ALTER TABLE case_7 RENAME TO \"case\";";
+/* Proofs and candidates are rows instead of JSON. A comparison that showed nothing has a state of its own, a case that
+ * was stopped says by what, and the states that nothing ever set are gone. */
+static const char to_7[] = "CREATE TABLE proof ( id INTEGER PRIMARY KEY, \"case\" INTEGER NOT NULL REFERENCES \"case\" ON DELETE"
+			   " CASCADE, commit_oid TEXT NOT NULL, parent TEXT, state TEXT NOT NULL CHECK (state IN ('open',"
+			   " 'shown', 'contradicted')), tries INTEGER NOT NULL DEFAULT 1, after_run INTEGER, boots_parent"
+			   " INTEGER, boots_culprit INTEGER, mean_parent REAL, mean_culprit REAL, sd REAL, effect REAL, lo"
+			   " REAL, hi REAL, p REAL, align INTEGER NOT NULL DEFAULT 0, aligned_after INTEGER, aligned_effect"
+			   " REAL, aligned TEXT, revert_after INTEGER, revert_commit TEXT, revert TEXT, UNIQUE (\"case\","
+			   " commit_oid) ) STRICT;"
+			   "CREATE TABLE candidate ( id INTEGER PRIMARY KEY, \"case\" INTEGER NOT NULL REFERENCES \"case\" ON"
+			   " DELETE CASCADE, commit_oid TEXT NOT NULL, state TEXT NOT NULL CHECK (state IN ('left',"
+			   " 'dropped')), reason TEXT NOT NULL DEFAULT '' CHECK (reason IN ('', 'empty', 'docs', 'other-arch',"
+			   " 'tools', 'not-built', 'same-image', 'no-build', 'no-boot', 'runs-fail', 'other-failure',"
+			   " 'cleared')), posterior REAL, UNIQUE (\"case\", commit_oid) ) STRICT;"
+			   "INSERT INTO proof (\"case\", commit_oid, parent, state, effect)"
+			   " SELECT id, p ->> '$.commit', " J_TEXT("parent") ", 'contradicted', " J_REAL("effect") " FROM (SELECT c.id AS id, x.value AS p FROM \"case\" c, json_each(" J_WHOLE("c.proof") ", '$.contradicted') x"
+																									   " WHERE c.proof IS NOT NULL AND x.type = 'object') WHERE json_type(p, '$.commit') = 'text'"
+																									   " ON CONFLICT DO NOTHING;"
+																									   "INSERT INTO proof (\"case\", commit_oid, parent, state, tries, after_run, boots_parent, boots_culprit, mean_parent,"
+																									   " mean_culprit, sd, effect, lo, hi, p, align, aligned_after, aligned_effect, aligned, revert_after, revert_commit, revert)"
+																									   " SELECT id, culprit, " J_TEXT("parent") ", iif(" J_REAL("effect") " IS NULL, 'open', 'shown'), coalesce(" J_INT("tries") ", 1), " J_INT("after_run") ", " J_INT("boots_parent") ", " J_INT("boots_culprit") ", " J_REAL("mean_parent") ", " J_REAL("mean_culprit") ", " J_REAL("sd") ", " J_REAL("effect") ", " J_REAL("lo") ", " J_REAL("hi") ", " J_REAL("p") ", coalesce(" J_INT("align") ", 0), " J_INT("aligned_after") ", " J_REAL("aligned_effect") ", " J_TEXT("aligned") ", " J_INT("revert_after") ", " J_TEXT("revert_commit") ", " J_TEXT("revert") " FROM (SELECT id, coalesce(culprit, '') AS culprit, " J_WHOLE("proof") " AS p FROM \"case\" WHERE proof IS NOT NULL)"
+																																																																																																						    " WHERE json_type(p, '$.parent') = 'text' OR " J_REAL("effect") " IS NOT NULL ON CONFLICT DO NOTHING;"
+																																																																																																														    "INSERT INTO candidate (\"case\", commit_oid, state, posterior)"
+																																																																																																														    " SELECT id, p ->> '$.commit', 'left', " J_REAL("posterior") " FROM (SELECT c.id AS id, x.key AS nr, x.value AS p FROM \"case\" c, json_each(" J_WHOLE(
+																																																																																																															    "c.candidates") ", '$.set') x"
+																																																																																																																	    " WHERE c.candidates IS NOT NULL AND x.type = 'object') WHERE json_type(p, '$.commit') = 'text' ORDER BY id, nr"
+																																																																																																																	    " ON CONFLICT DO NOTHING;"
+																																																																																																																	    "INSERT INTO candidate (\"case\", commit_oid, state, reason)"
+																																																																																																																	    " SELECT id, p ->> '$.commit', 'dropped', CASE " J_TEXT("why") " WHEN 'changes no file' THEN 'empty'"
+																																																																																																																									   " WHEN 'documentation only' THEN 'docs' WHEN 'other architecture' THEN 'other-arch'"
+																																																																																																																									   " WHEN 'user-space tools only' THEN 'tools' WHEN 'nothing built for x86' THEN 'not-built'"
+																																																																																																																									   " WHEN 'same image as its parent' THEN 'same-image' WHEN 'does not build' THEN 'no-build'"
+																																																																																																																									   " WHEN 'builds, but does not boot' THEN 'no-boot' WHEN 'builds, but its runs fail' THEN 'runs-fail'"
+																																																																																																																									   " WHEN 'fails in another way' THEN 'other-failure'"
+																																																																																																																									   " WHEN 'measured again, it does not differ from its parent' THEN 'cleared' ELSE '' END"
+																																																																																																																									   " FROM (SELECT c.id AS id, x.key AS nr, x.value AS p FROM \"case\" c, json_each(" J_WHOLE("c.candidates") ", '$.dropped') x"
+																																																																																																																																						     " WHERE c.candidates IS NOT NULL AND x.type = 'object') WHERE json_type(p, '$.commit') = 'text' ORDER BY id, nr"
+																																																																																																																																						     " ON CONFLICT (\"case\", commit_oid) DO UPDATE SET reason = excluded.reason;"
+																																																																																																																																						     /* what cannot be read is kept for people */
+																																																																																																																																						     "INSERT INTO event (time, \"case\", text) SELECT changed, id, 'kept from an earlier format, it could not be read: ' || t"
+																																																																																																																																						     " FROM (SELECT id, changed, proof AS t FROM \"case\" UNION ALL SELECT id, changed, candidates FROM \"case\")"
+																																																																																																																																						     " WHERE t IS NOT NULL AND NOT json_valid(" J_MENDED("t") ");"
+																																																																																																																																													      "CREATE TABLE comparison_7 (id INTEGER PRIMARY KEY, tree INTEGER NOT NULL REFERENCES tree ON DELETE"
+																																																																																																																																													      " CASCADE, branch TEXT NOT NULL DEFAULT '', base TEXT NOT NULL, head TEXT NOT NULL, kconfig TEXT NOT"
+																																																																																																																																													      " NULL, job TEXT NOT NULL REFERENCES job, machine INTEGER NOT NULL REFERENCES machine, epoch TEXT"
+																																																																																																																																													      " NOT NULL DEFAULT '', state TEXT NOT NULL DEFAULT 'open' CHECK (state IN ('open', 'same', 'no"
+																																																																																																																																													      " change shown', 'different', 'broken', 'cancelled', 'disturbed')), reason TEXT, created INTEGER NOT"
+																																																																																																																																													      " NULL, ended INTEGER, after_run INTEGER NOT NULL DEFAULT 0, fault TEXT NOT NULL DEFAULT '' CHECK"
+																																																																																																																																													      " (fault IN ('', 'base', 'head', 'both', 'infra')), disturbed INTEGER NOT NULL DEFAULT 0, asked TEXT"
+																																																																																																																																													      " NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail', 'daemon')), UNIQUE (tree, base,"
+																																																																																																																																													      " head, kconfig, job, machine, epoch)) STRICT;"
+																																																																																																																																													      "INSERT INTO comparison_7 (state, reason, " COMPARISON_COLUMNS
+																																																																																																																																													      ") SELECT iif(unshown, 'no change shown', state),"
+																																																																																																																																													      " iif(unshown, ltrim(substr(reason, 16), ': '), reason), " COMPARISON_COLUMNS
+																																																																																																																																													      " FROM (SELECT *, state = 'same' AND coalesce(reason, '') LIKE 'no change shown%' AS unshown FROM comparison);"
+																																																																																																																																													      "DROP TABLE comparison;"
+																																																																																																																																													      "ALTER TABLE comparison_7 RENAME TO comparison;"
+																																																																																																																																													      "CREATE INDEX comparison_branch ON comparison (tree, branch);"
+																																																																																																																																													      "CREATE TABLE case_7 (id INTEGER PRIMARY KEY, comparison INTEGER NOT NULL REFERENCES comparison ON"
+																																																																																																																																													      " DELETE CASCADE, metric INTEGER NOT NULL REFERENCES metric, state TEXT NOT NULL CHECK (state IN"
+																																																																																																																																													      " ('confirmed', 'bisecting', 'proving', 'found', 'reported', 'unmailed', 'undelivered', 'ignored',"
+																																																																																																																																													      " 'not-reproduced')), stopped TEXT NOT NULL DEFAULT '' CHECK (stopped IN ('', 'error', 'asker')),"
+																																																																																																																																													      " part INTEGER NOT NULL DEFAULT 0, confidence REAL NOT NULL, effect REAL, effect_lo REAL, effect_hi"
+																																																																																																																																													      " REAL, culprit TEXT, posterior REAL, commits INTEGER NOT NULL DEFAULT 0, boots INTEGER NOT NULL"
+																																																																																																																																													      " DEFAULT 0, builds INTEGER NOT NULL DEFAULT 0, note TEXT, failure TEXT, opened INTEGER NOT NULL,"
+																																																																																																																																													      " changed INTEGER NOT NULL, asked TEXT NOT NULL DEFAULT 'hand' CHECK (asked IN ('hand', 'hand-mail',"
+																																																																																																																																													      " 'daemon')), UNIQUE (comparison, metric, part)) STRICT;"
+																																																																																																																																													      "INSERT INTO case_7 (state, stopped, commits, " CASE_COLUMNS
+																																																																																																																																													      ")"
+																																																																																																																																													      " SELECT CASE state WHEN 'suspected' THEN 'confirmed' WHEN 'fixed' THEN 'reported' ELSE state END,"
+																																																																																																																																													      " CASE WHEN state = 'not-reproduced' AND note LIKE 'cannot go on: %' THEN 'error'"
+																																																																																																																																													      " WHEN state = 'ignored' AND note LIKE 'stopped before the end%' THEN 'asker' ELSE '' END,"
+																																																																																																																																													      " coalesce(" J_INT(
+																																																																																																																																														      "commits") ", 0), " CASE_COLUMNS
+																																																																																																																																																 " FROM (SELECT *, " J_WHOLE(
+																																																																																																																																																	 "candidates") " AS p FROM \"case\");"
+																																																																																																																																																		       "DROP TABLE \"case\";"
+																																																																																																																																																		       "ALTER TABLE case_7 RENAME TO \"case\";";
 
 /* That a link was at its limit stood in the evidence only. */
 static const char to_8[] =
@@ -273,7 +270,8 @@ static int check_file(struct store *s, const struct schema *sc, int64_t *ret_ver
 	if (tables && app != APPLICATION_ID)
 		return err_set(-EINVAL, "'%s' is the database of another program", s->path);
 	if (version > sc->version)
-		return err_set(-EINVAL, "'%s' was written by a newer kperfbot (format %" PRId64 ", this one knows %d); use that",
+		return err_set(-EINVAL,
+			       "'%s' was written by a newer kperfbot (format %" PRId64 ", this one knows %d); use that",
 			       s->path, version, sc->version);
 	*ret_version = version;
 	return 0;
@@ -286,7 +284,8 @@ static int exec_script(struct store *s, const char *sql)
 
 static int apply(struct store *s, const struct schema *sc)
 {
-	_cleanup_free_ char *mark = xasprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", sc->version, APPLICATION_ID);
+	_cleanup_free_ char *mark =
+		xasprintf("PRAGMA user_version = %d; PRAGMA application_id = %d", sc->version, APPLICATION_ID);
 	int64_t version, broken = 0;
 	int r = check_file(s, sc, &version); /* again: another process may have done it meanwhile */
 
@@ -311,8 +310,9 @@ int migrate(struct store *s, const struct schema *sc)
 	if (r < 0 || version == sc->version)
 		return r;
 	if (s->read_only)
-		return err_set(-EINVAL, "'%s' has the older format %" PRId64 "; open it once for writing (kperfbot daemon)", s->path,
-			       version);
+		return err_set(-EINVAL,
+			       "'%s' has the older format %" PRId64 "; open it once for writing (kperfbot daemon)",
+			       s->path, version);
 	/* tables may be made anew by a step: their rows must not go with them */
 	if ((r = exec_script(s, "PRAGMA foreign_keys = OFF")) < 0 || (r = tx_begin(s, true)) < 0)
 		return r;

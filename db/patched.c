@@ -4,7 +4,8 @@
 
 #define P(member, col, type, ...) FIELD(struct db_patched, member, col, type, ##__VA_ARGS__)
 static const struct field PATCHED_FIELDS[] = {
-	P(id, "id", FT_INT, .key = true), P(tree, "tree", FT_INT), P(commit, "commit_oid", FT_TEXT), P(base, "base", FT_TEXT),
+	P(id, "id", FT_INT, .key = true), P(tree, "tree", FT_INT), P(commit, "commit_oid", FT_TEXT),
+	P(base, "base", FT_TEXT),
 	P(name, "name", FT_TEXT),  P(hash, "hash", FT_TEXT),         P(patches, "patches", FT_INT),
 	P(time, "time", FT_NOW),
 };
@@ -35,6 +36,10 @@ int store_patched_find(struct store *s, const char *base, const char *name, stru
 	int r = db_get(s, &PATCHED, ret, "WHERE base = ? AND name = ? ORDER BY id DESC LIMIT 1", TEXT(base),
 		       TEXT(name));
 
-	return r == -ENOENT ? err_set(-ENOENT, "patch series '%s' was never applied on %.12s; 'kperfbot run' or 'build' with --patches "
-				      "does that", name, base) : r;
+	return r == -ENOENT
+		       ? err_set(-ENOENT,
+				 "patch series '%s' was never applied on %.12s; 'kperfbot run' or 'build' with --patches "
+				 "does that",
+				 name, base)
+		       : r;
 }

@@ -26,7 +26,8 @@ static const struct field PROFILE_FIELDS[] = {
 ENTITY(PROFILE, "profile", "profile", db_profile);
 
 static const struct field REACH_FIELDS[] = {
-	FIELD(struct db_reach, function, "function", FT_TEXT, .read = "(SELECT name FROM function WHERE id = reach.function)"),
+	FIELD(struct db_reach, function, "function", FT_TEXT,
+	      .read = "(SELECT name FROM function WHERE id = reach.function)"),
 	FIELD(struct db_reach, entries, "entries", FT_INT),
 	FIELD(struct db_reach, instructions, "instructions", FT_INT),
 };
@@ -46,7 +47,8 @@ static int put_reach(struct store *s, int64_t id, const struct db_reach *r)
 				   INT(id), TEXT(r->function), INT(r->entries), INT(r->instructions));
 }
 
-int store_profile_put(struct store *s, const struct db_profile *p, const struct db_reach *reach, size_t n, int64_t *ret_id)
+int store_profile_put(struct store *s, const struct db_profile *p, const struct db_reach *reach, size_t n,
+		      int64_t *ret_id)
 {
 	int64_t id = 0;
 	int r = tx_begin(s, true);
@@ -94,8 +96,10 @@ int store_known_reach(struct store *s, const char *tree, struct db_profile **ret
 
 static const struct field PAIR_CHECK_FIELDS[] = {
 	FIELD(struct db_pair_check, build, "build", FT_INT),	     FIELD(struct db_pair_check, base, "base", FT_TEXT),
-	FIELD(struct db_pair_check, job, "job", FT_TEXT),	     FIELD(struct db_pair_check, tbox_group, "tbox_group", FT_TEXT),
-	FIELD(struct db_pair_check, name, "name", FT_TEXT),	     FIELD(struct db_pair_check, verdict, "verdict", FT_TEXT),
+	FIELD(struct db_pair_check, job, "job", FT_TEXT),	     FIELD(struct db_pair_check, tbox_group,
+									   "tbox_group", FT_TEXT),
+	FIELD(struct db_pair_check, name, "name", FT_TEXT),	     FIELD(struct db_pair_check, verdict, "verdict",
+									   FT_TEXT),
 	FIELD(struct db_pair_check, evidence, "evidence", FT_TEXT), FIELD(struct db_pair_check, time, "time", FT_INT),
 };
 ENTITY(PAIR_CHECK, "check", "pair_check", db_pair_check);
@@ -108,14 +112,16 @@ int store_pair_check_put(struct store *s, const struct db_pair_check *c)
 			   "INSERT INTO pair_check (build, base, job, tbox_group, name, verdict, evidence, time) "
 			   "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET verdict = excluded.verdict, "
 			   "evidence = excluded.evidence, time = excluded.time",
-			   INT(c->build), TEXT(c->base), TEXT(c->job), TEXT(c->tbox_group), TEXT(c->name), TEXT(c->verdict),
-			   TEXT(c->evidence), INT(c->time ? c->time : now_usec())), 0);
+			   INT(c->build), TEXT(c->base), TEXT(c->job), TEXT(c->tbox_group), TEXT(c->name),
+			   TEXT(c->verdict), TEXT(c->evidence), INT(c->time ? c->time : now_usec())),
+		   0);
 }
 
 int store_pair_check_get(struct store *s, int64_t build, const char *base, const char *job, const char *tbox_group,
 			 const char *name, struct db_pair_check *ret)
 {
-	return db_get(s, &PAIR_CHECK, ret, "WHERE build = ?1 AND base = ?2 AND job = ?3 AND tbox_group = ?4 AND name = ?5", INT(build),
+	return db_get(s, &PAIR_CHECK, ret,
+		      "WHERE build = ?1 AND base = ?2 AND job = ?3 AND tbox_group = ?4 AND name = ?5", INT(build),
 		      TEXT(base), TEXT(job), TEXT(tbox_group), TEXT(name));
 }
 
@@ -126,6 +132,6 @@ int store_reaches(struct store *s, int64_t profile, struct db_reach **ret, size_
 
 int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret)
 {
-	return db_get(s, &REACH, ret, "WHERE profile = ?1 AND function = (SELECT id FROM function WHERE name = ?2)", INT(profile),
-		      TEXT(function));
+	return db_get(s, &REACH, ret, "WHERE profile = ?1 AND function = (SELECT id FROM function WHERE name = ?2)",
+		      INT(profile), TEXT(function));
 }

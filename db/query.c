@@ -78,9 +78,11 @@ static const struct words check_words = {"verdict of a check", check_verdicts, A
 
 static const struct query_topic questions[] = {
 	{.what = "runs", .from = RUN_JOINS,
-	 .col = {{"id", "r.id", K_NUMBER}, {"time", "iso_time(r.started)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
+	 .col = {{"id", "r.id", K_NUMBER}, {"time", "iso_time(r.started)"}, {"tree", "t.name"},
+		 {"commit", "b.commit_oid"},
 		 {"kconfig", "b.kconfig"}, {"job", "j.name"}, {"machine", "m.name"}, {"boot", "r.boot"},
-		 {"replicate", "r.replicate", K_NUMBER}, {"verdict", "r.verdict"}, {"seconds", "round(r.seconds, 3)", K_NUMBER},
+		 {"replicate", "r.replicate", K_NUMBER}, {"verdict", "r.verdict"},
+		 {"seconds", "round(r.seconds, 3)", K_NUMBER},
 		 {"boot_seconds", "round(r.boot_seconds, 3)", K_NUMBER},
 		 {"metrics", "(SELECT count(*) FROM value WHERE run = r.id)", K_NUMBER}, {"task", "r.task", K_NUMBER},
 		 {"result_dir", "r.result_dir"}, {"cause", "r.cause"}, {"patches", PATCHES}},
@@ -89,27 +91,34 @@ static const struct query_topic questions[] = {
 		   [F_CASE] = CASE_RUNS},
 	 .order = "r.id{dir}"},
 	{.what = "checks", .from = ALL_CHECKS,
-	 .col = {{"run", "c.run", K_NUMBER}, {"time", "iso_time(c.time)"}, {"tree", "t.name"}, {"commit", "b.commit_oid"},
-		 {"against", "c.base"}, {"job", "j.name"}, {"machine", "m.name"}, {"run_verdict", "r.verdict"}, {"check", "c.name"},
+	 .col = {{"run", "c.run", K_NUMBER}, {"time", "iso_time(c.time)"}, {"tree", "t.name"},
+		 {"commit", "b.commit_oid"},
+		 {"against", "c.base"}, {"job", "j.name"}, {"machine", "m.name"}, {"run_verdict", "r.verdict"},
+		 {"check", "c.name"},
 		 {"verdict", "c.verdict"}, {"evidence", "c.evidence"}},
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (b.commit_oid, c.base)", [F_JOB] = JOB_IS("j"),
 		   [F_MACHINE] = MACHINE_IS("m"), [F_SINCE] = "c.time >= ?7", [F_UNTIL] = "c.time < ?8",
-		   [F_VERDICT] = ONE_OF("r.verdict", "6"), [F_STATE] = ONE_OF("c.verdict", "9"), [F_CASE] = CASE_JOB("c.job")},
+		   [F_VERDICT] = ONE_OF("r.verdict", "6"), [F_STATE] = ONE_OF("c.verdict", "9"),
+		   [F_CASE] = CASE_JOB("c.job")},
 	 .states = &check_words, .order = "c.time{dir}, c.run{dir}, c.name{dir}"},
 	{.what = "metrics", .from = "metric k JOIN value v ON v.metric = k.id",
 	 .col = {{"metric", "k.name"}, {"unit", "k.unit"},
-		 {"better", "CASE k.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"}, {"kpi", "k.kpi", K_NUMBER},
+		 {"better", "CASE k.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"},
+		 {"kpi", "k.kpi", K_NUMBER},
 		 {"runs", "count(*)", K_NUMBER}, {"min", "min(v.value)", K_NUMBER}, {"mean", "avg(v.value)", K_NUMBER},
 		 {"max", "max(v.value)", K_NUMBER}},
-	 .where = {[F_TREE] = RUNS_OF("b.tree = (SELECT id FROM tree WHERE name = ?1)"), [F_COMMIT] = RUNS_OF("b.commit_oid = ?2"),
+	 .where = {[F_TREE] = RUNS_OF("b.tree = (SELECT id FROM tree WHERE name = ?1)"),
+		   [F_COMMIT] = RUNS_OF("b.commit_oid = ?2"),
 		   [F_JOB] = RUNS_OF("r.job IN (SELECT j.id FROM job j WHERE " JOB_IS("j") ")"),
 		   [F_MACHINE] = RUNS_OF("r.machine IN (SELECT m.id FROM machine m WHERE " MACHINE_IS("m") ")"),
 		   [F_METRIC] = "k.name GLOB ?5", [F_VERDICT] = RUNS_OF(ONE_OF("r.verdict", "6")),
 		   [F_SINCE] = RUNS_OF("r.started >= ?7"), [F_UNTIL] = RUNS_OF("r.started < ?8")},
 	 .tail = " GROUP BY k.id", .order = "k.name{dir}"},
 	{.what = "series", .from = BOOTS,
-	 .col = {{"time", "iso_time(min(started))"}, {"tree", "tree"}, {"commit", "oid"}, {"kconfig", "kconfig"}, {"job", "job"},
-		 {"job_id", "job_id"}, {"tbox_group", "tbox"}, {"metric", "metric_name"}, {"boots", "count(*)", K_NUMBER},
+	 .col = {{"time", "iso_time(min(started))"}, {"tree", "tree"}, {"commit", "oid"}, {"kconfig", "kconfig"},
+		 {"job", "job"},
+		 {"job_id", "job_id"}, {"tbox_group", "tbox"}, {"metric", "metric_name"},
+		 {"boots", "count(*)", K_NUMBER},
 		 {"runs", "sum(runs)", K_NUMBER}, {"mean", "avg(x)", K_NUMBER},
 		 {"stddev_pct", "round(100 * stddev_pop(x) / abs(avg(x)), 4)", K_NUMBER}, {"min", "min(lo)", K_NUMBER},
 		 {"max", "max(hi)", K_NUMBER}, {"unit", "unit"}, {"patches", "patches"}},
@@ -124,26 +133,33 @@ static const struct query_topic questions[] = {
 		 {"config", "substr(b.config_hash, 1, 12)"}, {"toolchain", "b.toolchain"},
 		 {"runs", "(SELECT count(*) FROM run WHERE build = b.id)", K_NUMBER}, {"warnings", "b.warnings"},
 		 {"log", "b.log_path"}, {"error", "b.error"}, {"patches", PATCHES}},
-	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "b.commit_oid = ?2", [F_SINCE] = "b.time >= ?7", [F_UNTIL] = "b.time < ?8",
+	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "b.commit_oid = ?2", [F_SINCE] = "b.time >= ?7",
+		   [F_UNTIL] = "b.time < ?8",
 		   [F_STATE] = ONE_OF("b.state", "9"),
 		   [F_JOB] = "b.id IN (SELECT r.build FROM run r JOIN job j ON j.id = r.job WHERE " JOB_IS("j") ")",
 		   [F_MACHINE] = "b.id IN (SELECT r.build FROM run r JOIN machine m ON m.id = r.machine WHERE " MACHINE_IS("m") ")"},
 	 .states = &build_state_words, .order = "b.time{dir}, b.id{dir}"},
 	{.what = "patches", .from = "patched a JOIN tree t ON t.id = a.tree",
-	 .col = {{"time", "iso_time(a.time)"}, {"tree", "t.name"}, {"base", "a.base"}, {"patches", "a.name"}, {"count", "a.patches", K_NUMBER},
+	 .col = {{"time", "iso_time(a.time)"}, {"tree", "t.name"}, {"base", "a.base"}, {"patches", "a.name"},
+		 {"count", "a.patches", K_NUMBER},
 		 {"commit", "a.commit_oid"}, {"sha256", "substr(a.hash, 1, 12)"},
-		 {"runs", "(SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.tree = a.tree AND b.commit_oid = a.commit_oid)",
+		 {"runs",
+		  "(SELECT count(*) FROM run r JOIN build b ON b.id = r.build WHERE b.tree = a.tree AND b.commit_oid = a.commit_oid)",
 		  K_NUMBER}},
-	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (a.base, a.commit_oid)", [F_SINCE] = "a.time >= ?7", [F_UNTIL] = "a.time < ?8"},
+	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (a.base, a.commit_oid)", [F_SINCE] = "a.time >= ?7",
+		   [F_UNTIL] = "a.time < ?8"},
 	 .order = "a.id{dir}"},
 	{.what = "cases",
 	 .from = "\"case\" c JOIN comparison q ON q.id = c.comparison JOIN tree t ON t.id = q.tree JOIN job j ON j.id = q.job "
 		 "JOIN machine m ON m.id = q.machine JOIN metric k ON k.id = c.metric",
-	 .col = {{"case", "c.id", K_NUMBER}, {"state", "c.state"}, {"tree", "t.name"}, {"branch", "q.branch"}, {"job", "j.name"},
+	 .col = {{"case", "c.id", K_NUMBER}, {"state", "c.state"}, {"tree", "t.name"}, {"branch", "q.branch"},
+		 {"job", "j.name"},
 		 {"tbox_group", "m.tbox_group"}, {"metric", "k.name"}, {"base", "q.base"}, {"head", "q.head"},
-		 {"effect_pct", "round(100 * c.effect, 4)", K_NUMBER}, {"effect_lo", "round(100 * c.effect_lo, 4)", K_NUMBER},
+		 {"effect_pct", "round(100 * c.effect, 4)", K_NUMBER},
+		 {"effect_lo", "round(100 * c.effect_lo, 4)", K_NUMBER},
 		 {"effect_hi", "round(100 * c.effect_hi, 4)", K_NUMBER}, {"culprit", "c.culprit"},
-		 {"posterior", "round(c.posterior, 6)", K_NUMBER}, {"boots", "c.boots", K_NUMBER}, {"builds", "c.builds", K_NUMBER},
+		 {"posterior", "round(c.posterior, 6)", K_NUMBER}, {"boots", "c.boots", K_NUMBER},
+		 {"builds", "c.builds", K_NUMBER},
 		 {"opened", "iso_time(c.opened)"}, {"changed", "iso_time(c.changed)"}, {"note", CASE_NOTE},
 		 {"asked", "c.asked"}},
 	 .where = {[F_TREE] = "t.name = ?1", [F_COMMIT] = "?2 IN (q.base, q.head, c.culprit)", [F_JOB] = JOB_IS("j"),
@@ -154,25 +170,30 @@ static const struct query_topic questions[] = {
 	{.what = "trees", .from = "tree t",
 	 .col = {{"tree", "t.name"}, {"kind", "t.kind"}, {"enabled", "t.enabled", K_NUMBER},
 		 {"branches", "(SELECT count(*) FROM branch WHERE tree = t.id AND head IS NOT NULL)", K_NUMBER},
-		 {"builds", "(SELECT count(*) FROM build WHERE tree = t.id)", K_NUMBER}, {"last_poll", "iso_time(t.last_poll)"},
+		 {"builds", "(SELECT count(*) FROM build WHERE tree = t.id)", K_NUMBER},
+		 {"last_poll", "iso_time(t.last_poll)"},
 		 {"next_poll", "iso_time(t.next_poll)"}, {"failures", "t.poll_failures", K_NUMBER}, {"url", "t.url"},
 		 {"error", "t.poll_error"}},
 	 .where = {[F_TREE] = "t.name = ?1", [F_SINCE] = "t.last_poll >= ?7", [F_UNTIL] = "t.last_poll < ?8"},
 	 .order = "t.name{dir}"},
 	{.what = "machines", .from = "machine m",
 	 .col = {{"machine", "m.name"}, {"driver", "m.driver"}, {"tbox_group", "m.tbox_group"}, {"state", "m.state"},
-		 {"failures", "m.failures", K_NUMBER}, {"runs", "(SELECT count(*) FROM run WHERE machine = m.id)", K_NUMBER},
+		 {"failures", "m.failures", K_NUMBER}, {"runs", "(SELECT count(*) FROM run WHERE machine = m.id)",
+							K_NUMBER},
 		 {"last_run", "(SELECT iso_time(started) FROM run WHERE machine = m.id ORDER BY id DESC LIMIT 1)"},
 		 {"description", "m.description"}, {"note", "m.note"}},
 	 .where = {[F_MACHINE] = MACHINE_IS("m"), [F_STATE] = ONE_OF("m.state", "9")},
 	 .states = &machine_state_words, .order = "m.name{dir}"},
 	{.what = "queue", .from = "task w",
-	 .col = {{"task", "w.id", K_NUMBER}, {"state", "w.state"}, {"priority", "w.priority", K_NUMBER}, {"kind", "w.kind"},
+	 .col = {{"task", "w.id", K_NUMBER}, {"state", "w.state"}, {"priority", "w.priority", K_NUMBER},
+		 {"kind", "w.kind"},
 		 {"key", "w.key"}, {"resource", "w.resource"}, {"case", "w.\"case\"", K_NUMBER},
-		 {"comparison", "w.comparison", K_NUMBER}, {"attempts", "w.attempts", K_NUMBER}, {"of", "w.max_attempts", K_NUMBER},
+		 {"comparison", "w.comparison", K_NUMBER}, {"attempts", "w.attempts", K_NUMBER},
+		 {"of", "w.max_attempts", K_NUMBER},
 		 {"waits_for", "(SELECT group_concat(d.needs, ' ') FROM task_dep d JOIN task n ON n.id = d.needs "
 			       "WHERE d.task = w.id AND n.state <> 'done' AND w.state = 'ready')"},
-		 {"not_before", "iso_time(w.not_before)"}, {"owner", "w.owner"}, {"lease_until", "iso_time(w.lease_until)"},
+		 {"not_before", "iso_time(w.not_before)"}, {"owner", "w.owner"},
+		 {"lease_until", "iso_time(w.lease_until)"},
 		 {"created", "iso_time(w.created)"}, {"started", "iso_time(w.started)"}, {"ended", "iso_time(w.ended)"},
 		 {"result", "w.result"}},
 	 .where = {[F_STATE] = ONE_OF("w.state", "9"), [F_SINCE] = "w.created >= ?7", [F_UNTIL] = "w.created < ?8",
@@ -181,7 +202,8 @@ static const struct query_topic questions[] = {
 		   [F_CASE] = "w.\"case\" = ?10"},
 	 .states = &task_state_words, .order = "w.id{dir}"},
 	{.what = "events", .from = "event e",
-	 .col = {{"time", "iso_time(e.time)"}, {"case", "e.\"case\"", K_NUMBER}, {"comparison", "e.comparison", K_NUMBER},
+	 .col = {{"time", "iso_time(e.time)"}, {"case", "e.\"case\"", K_NUMBER},
+		 {"comparison", "e.comparison", K_NUMBER},
 		 {"task", "e.task", K_NUMBER}, {"event", "e.text"}},
 	 .where = {[F_SINCE] = "e.time >= ?7", [F_UNTIL] = "e.time < ?8",
 		   [F_CASE] = "(e.\"case\" = ?10 OR e.comparison = (SELECT comparison FROM \"case\" WHERE id = ?10))",
@@ -199,8 +221,8 @@ static int wrong_word(int r, const char *thing, const char *word, const struct s
 
 	for (size_t i = 0; i < right->n; i++)
 		buf_addf(&b, "%s%s", i ? ", " : "", right->v[i]);
-	return err_set(r, "no %s '%s'%s%s%s; %s%s", thing, word, near ? " (did you mean '" : "", near ?: "", near ? "'?)" : "",
-		       right->n ? "there are: " : "there are none yet", buf_str(&b));
+	return err_set(r, "no %s '%s'%s%s%s; %s%s", thing, word, near ? " (did you mean '" : "", near ?: "",
+		       near ? "'?)" : "", right->n ? "there are: " : "there are none yet", buf_str(&b));
 }
 
 static void split_words(const char *text, struct strv *out)
@@ -257,7 +279,8 @@ static int check_name(struct store *s, const char *thing, const char *name, cons
 /* "2024-05-01", with " 12:00" or "T12:00:30Z" behind it: UTC. */
 static bool parse_date(const char *text, usec_t *ret)
 {
-	static const char *const form[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S", "%Y-%m-%dT%H:%M:%S"};
+	static const char *const form[] = {"%Y-%m-%d", "%Y-%m-%d %H:%M", "%Y-%m-%dT%H:%M", "%Y-%m-%d %H:%M:%S",
+					   "%Y-%m-%dT%H:%M:%S"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(form); i++) {
 		struct tm tm = {0};
@@ -287,7 +310,9 @@ static int parse_when(const char *option, const char *text, usec_t *ret)
 		*ret = now_usec() - (usec_t)(age * USEC_PER_SEC);
 		return 0;
 	}
-	return err_set(-EINVAL, "--%s '%s' is not a time; write 2024-05-01, 2024-05-01T12:00 (UTC), or an age like 2d or 6h", option, text);
+	return err_set(-EINVAL,
+		       "--%s '%s' is not a time; write 2024-05-01, 2024-05-01T12:00 (UTC), or an age like 2d or 6h",
+		       option, text);
 }
 
 int store_event_before(struct store *s, const char *since, int64_t *ret_id, usec_t *ret_when)
@@ -332,10 +357,11 @@ static int check_filters(const struct query_topic *q, const struct arg *args)
 			buf_addf(&right, "--%s, ", filter_name[i]);
 	for (int i = 0; i < N_FILTERS; i++) {
 		if (given(args, i) && !q->where[i])
-			return err_set(-EINVAL, "--%s does not fit 'query %s'; what fits: %s--limit", filter_name[i], q->what,
-				       buf_str(&right));
+			return err_set(-EINVAL, "--%s does not fit 'query %s'; what fits: %s--limit", filter_name[i],
+				       q->what, buf_str(&right));
 		if (!given(args, i) && streq(q->needs, filter_name[i]))
-			return err_set(-EINVAL, "'query %s' needs --%s; 'query metrics' lists them", q->what, filter_name[i]);
+			return err_set(-EINVAL, "'query %s' needs --%s; 'query metrics' lists them", q->what,
+				       filter_name[i]);
 	}
 	return 0;
 }
@@ -345,7 +371,8 @@ static int check_values(struct store *s, const struct query_topic *q, const stru
 	int r = 0;
 
 	if (f->tree)
-		r = check_name(s, "tree", f->tree, "SELECT count(*) FROM tree WHERE name = ?", "SELECT name FROM tree ORDER BY 1");
+		r = check_name(s, "tree", f->tree, "SELECT count(*) FROM tree WHERE name = ?",
+			       "SELECT name FROM tree ORDER BY 1");
 	if (r >= 0 && f->machine)
 		r = check_name(s, "machine or tbox group", f->machine,
 			       "SELECT count(*) FROM machine WHERE name = ?1 OR tbox_group = ?1",
@@ -454,7 +481,8 @@ static void reverse_rows(struct table *t)
 
 	for (size_t i = 0; i < t->n_rows / 2; i++)
 		for (size_t c = 0; c < n; c++) {
-			struct table_cell *a = &t->cell[i * n + c], *b = &t->cell[(t->n_rows - 1 - i) * n + c], tmp = *a;
+			struct table_cell *a = &t->cell[i * n + c], *b = &t->cell[(t->n_rows - 1 - i) * n + c],
+					  tmp = *a;
 
 			*a = *b;
 			*b = tmp;

@@ -95,7 +95,8 @@ int db_get_(struct store *s, const struct entity *e, void *ret, const char *tail
 	return err_set(-ENOENT, "no such %s in the database", e->noun);
 }
 
-int db_list_(struct store *s, const struct entity *e, void *ret_rows, size_t *ret_n, const char *tail, const struct arg *args)
+int db_list_(struct store *s, const struct entity *e, void *ret_rows, size_t *ret_n, const char *tail,
+	     const struct arg *args)
 {
 	_cleanup_buf_ struct buf sql = {0};
 	size_t n = 0, cap = 0;
@@ -174,7 +175,8 @@ int db_insert(struct store *s, const struct entity *e, const void *row, const ch
 	{
 		_cleanup_free_ char *cols = buf_take(&sql);
 
-		buf_addf(&sql, "INSERT INTO %s (%s) VALUES (%s) %s RETURNING id", e->table, cols, buf_str(&values), tail);
+		buf_addf(&sql, "INSERT INTO %s (%s) VALUES (%s) %s RETURNING id", e->table, cols, buf_str(&values),
+			 tail);
 	}
 	r = db_scalar_(s, &id, buf_str(&sql), args);
 	if (r < 0)

@@ -63,7 +63,8 @@ static int put_values(struct store *s, int64_t run, const struct metric_set *val
 		int r;
 
 		if (!isfinite(v->value))
-			return err_set(-EINVAL, "metric '%s' has the value %g, which is not a number to store", v->name, v->value);
+			return err_set(-EINVAL, "metric '%s' has the value %g, which is not a number to store", v->name,
+				       v->value);
 		if ((r = metric_id(s, v, &metric)) < 0 ||
 		    (r = db_exec(s, "INSERT INTO value (run, metric, value) VALUES (?, ?, ?)", INT(run), INT(metric),
 				 REAL(v->value))) < 0)
@@ -100,14 +101,17 @@ int store_run_put(struct store *s, const struct db_run *run, const struct metric
 int store_runs(struct store *s, int64_t build, const char *job, const char *tbox_group, bool only_ok,
 	       struct db_run **ret, size_t *ret_n)
 {
-	return db_list(s, &RUN, ret, ret_n, "WHERE " OF_BUILD "AND (NOT ?4 OR verdict = 'ok') " OLDEST_FIRST, INT(build),
-		       TEXT(job), TEXT(tbox_group), INT(only_ok));
+	return db_list(s, &RUN, ret, ret_n, "WHERE " OF_BUILD "AND (NOT ?4 OR verdict = 'ok') " OLDEST_FIRST,
+		       INT(build), TEXT(job), TEXT(tbox_group), INT(only_ok));
 }
 
 int store_newest_run(struct store *s, int64_t tree, int64_t after, int64_t *ret)
 {
-	return db_scalar(s, ret, "SELECT coalesce(max(run.id), 0) FROM run JOIN build ON build.id = run.build WHERE run.id > ? AND "
-				 "tree = ?", INT(after), INT(tree));
+	return db_scalar(
+		s, ret,
+		"SELECT coalesce(max(run.id), 0) FROM run JOIN build ON build.id = run.build WHERE run.id > ? AND "
+		"tree = ?",
+		INT(after), INT(tree));
 }
 
 int store_last_run(struct store *s, int64_t *ret)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * setup.h - what measured a run, besides the commit: compiler, machine and emulator, root image, the benchmark's and the
- * agent's files. Runs with different setups are no replicates, and a step between them is no commit's fault.
+ * setup.h - what measured a run, besides the commit: compiler, machine and emulator, root image, the benchmark's and
+ * the agent's files. Runs with different setups are no replicates, and a step between them is no commit's fault.
  *
  * A setup is a text of lines "name<TAB>value", sorted by name:
  *
@@ -22,7 +22,8 @@
 #define SETUP_FILE "file "
 #define SETUP_COMPILER "compiler"
 
-/* Adds a line; tabs, line ends and what is invisible become spaces or \xNN. Values are cut at 300 bytes. NULL: nothing. */
+/* Adds a line; tabs, line ends and what is invisible become spaces or \xNN. Values are cut at 300 bytes. NULL:
+ * nothing. */
 void setup_add(struct strv *l, const char *name, const char *value);
 char *setup_text(struct strv *l);               /* sorts l; "" for none */
 

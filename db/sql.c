@@ -10,8 +10,10 @@
 /* Reading only, whatever the statement is called: no ATTACH, no writing PRAGMA, no loading of code. */
 static int allow_reading(void *data, int action, const char *a, const char *b, const char *db, const char *trigger)
 {
-	static const char *const pragma[] = {"table_info", "table_xinfo", "table_list",	  "index_list",	 "index_info", "index_xinfo",
-					     "foreign_key_list", "user_version", "integrity_check", "quick_check", "page_count",
+	static const char *const pragma[] = {"table_info", "table_xinfo", "table_list",	  "index_list",	 "index_info",
+					     "index_xinfo",
+					     "foreign_key_list", "user_version", "integrity_check", "quick_check",
+					     "page_count",
 					     "page_size", "compile_options"};
 
 	(void)data, (void)db, (void)trigger;
@@ -55,7 +57,8 @@ static int prepare_reading(struct store *s, const char *sql, sqlite3_stmt **ret)
 	else if (!sqlite3_stmt_readonly(st))
 		r = err_set(-EPERM, "only reading is allowed here");
 	else if (!is_empty_sql(s, tail))
-		r = err_set(-EINVAL, "one statement only; there is more behind the first: '%.40s'", tail + strspn(tail, " \t\n"));
+		r = err_set(-EINVAL, "one statement only; there is more behind the first: '%.40s'",
+			    tail + strspn(tail, " \t\n"));
 	sqlite3_set_authorizer(s->db, NULL, NULL);
 	if (r < 0)
 		sqlite3_finalize(st);

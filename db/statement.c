@@ -67,7 +67,8 @@ static int error_code(struct store *s)
 	case SQLITE_NOTADB:
 		return err_set(-EINVAL, "'%s' is not a database", s->path);
 	case SQLITE_CORRUPT:
-		return err_set(-EUCLEAN, "database '%s' is damaged (%s); restore a copy", s->path, sqlite3_errmsg(s->db));
+		return err_set(-EUCLEAN, "database '%s' is damaged (%s); restore a copy", s->path,
+			       sqlite3_errmsg(s->db));
 	case SQLITE_NOMEM:
 		return err_set(-ENOMEM, "no memory for '%s'", s->path);
 	case SQLITE_INTERRUPT:

@@ -53,8 +53,8 @@ double db_number_(struct store *s, const char *sql, const struct arg *args);
 #define db_number(s, sql, ...) db_number_(s, sql, ARGS(__VA_ARGS__))
 
 /* ---- rows ---- */
-/* INT0: 0 is NULL; NOW: 0 is written as now; WORD: an enum (lib/words.h) as its word. A word in the database that is none
- * of the list, or NULL, is -EBADMSG; a number without a word is never written: -EINVAL. */
+/* INT0: 0 is NULL; NOW: 0 is written as now; WORD: an enum (lib/words.h) as its word. A word in the database that is
+ * none of the list, or NULL, is -EBADMSG; a number without a word is never written: -EINVAL. */
 enum field_type { FT_INT, FT_INT0, FT_NOW, FT_BOOL, FT_TEXT, FT_REAL, FT_WORD };
 struct field {
 	const char *col;        /* column */
@@ -71,7 +71,8 @@ struct entity { const char *noun, *table; size_t size; const struct field *field
 #define FIELD(st, member, column, t, ...) {.col = column, .type = t, .off = offsetof(st, member), ##__VA_ARGS__}
 
 int db_get_(struct store *s, const struct entity *e, void *ret, const char *tail, const struct arg *args);
-int db_list_(struct store *s, const struct entity *e, void *ret_rows, size_t *ret_n, const char *tail, const struct arg *args);
+int db_list_(struct store *s, const struct entity *e, void *ret_rows, size_t *ret_n, const char *tail,
+	     const struct arg *args);
 #define db_get(s, e, ret, tail, ...) db_get_(s, e, ret, tail, ARGS(__VA_ARGS__))
 #define db_list(s, e, ret, ret_n, tail, ...) db_list_(s, e, ret, ret_n, tail, ARGS(__VA_ARGS__))
 /* Writes all fields that are no keys. tail: an ON CONFLICT clause or "". ret_id may be NULL. */

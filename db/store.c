@@ -74,7 +74,8 @@ static int open_read_only(struct store *s)
 	int r;
 
 	if (!fs_exists(s->path))
-		return err_set(-ENOENT, "no database '%s' yet; the daemon and each verb that stores something make it", s->path);
+		return err_set(-ENOENT, "no database '%s' yet; the daemon and each verb that stores something make it",
+			       s->path);
 	r = connect_to(s, s->path, SQLITE_OPEN_READONLY);
 	if (r >= 0 && sqlite3_exec(s->db, "SELECT count(*) FROM sqlite_schema", NULL, NULL, NULL) != SQLITE_OK)
 		r = db_error(s);

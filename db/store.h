@@ -8,10 +8,11 @@
  * when another process held the file too long, -EEXIST where a unique row exists already.
  *
  * Strings inside returned structs belong to the struct and go with its *_release(). Ids are the row ids. NULL strings
- * are NULL in the database, so are NaN numbers and 0 in times and ids that may be absent. A store belongs to one thread.
+ * are NULL in the database, so are NaN numbers and 0 in times and ids that may be absent. A store belongs to one
+ * thread.
  *
- * In a transaction of store_begin() a function that fails leaves nothing of itself and the rest stands, but after a full
- * disk all of it is gone: the following calls and store_commit() say so.
+ * In a transaction of store_begin() a function that fails leaves nothing of itself and the rest stands, but after a
+ * full disk all of it is gone: the following calls and store_commit() say so.
  */
 #ifndef KPB_DB_STORE_H
 #define KPB_DB_STORE_H
@@ -40,12 +41,14 @@ struct db_tree {
 	usec_t last_poll, next_poll; int64_t poll_failures; char *poll_error;
 };
 void db_tree_release(struct db_tree *t);
-int store_tree_put(struct store *s, const struct db_tree *t, int64_t *ret_id);  /* insert, or update url/kind/settings/enabled by name */
+int store_tree_put(struct store *s, const struct db_tree *t,
+		   int64_t *ret_id); /* insert, or update url/kind/settings/enabled by name */
 int store_tree_get(struct store *s, const char *name, struct db_tree *ret);
 int store_tree_by_id(struct store *s, int64_t id, struct db_tree *ret);
 int store_trees(struct store *s, struct db_tree **ret, size_t *ret_n);          /* by name */
 int store_tree_remove(struct store *s, const char *name);
-int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next, const char *error_or_null); /* counts failures */
+int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next,
+		      const char *error_or_null); /* counts failures */
 
 /* trouble: why its head cannot be compared now, or NULL */
 struct db_branch { int64_t id, tree, detected; char *name, *head, *tested, *trouble; usec_t seen; };
@@ -58,8 +61,8 @@ int store_branches_by_turn(struct store *s, int64_t tree, struct db_branch **ret
 int store_branch_tested(struct store *s, int64_t branch, const char *oid);
 int store_branch_trouble(struct store *s, int64_t branch, const char *text_or_null);
 int store_branch_troubles_over(struct store *s);                /* of all branches */
-/* From where a job on a machine is compared on a branch: the last head that was measured there. job NULL: of the job that
- * moved last, whichever that is. -ENOENT where nothing was measured yet. */
+/* From where a job on a machine is compared on a branch: the last head that was measured there. job NULL: of the job
+ * that moved last, whichever that is. -ENOENT where nothing was measured yet. */
 struct db_base { int64_t branch, machine; char *job, *kconfig, *oid; };
 int store_base_get(struct store *s, int64_t branch, const char *job, int64_t machine, const char *kconfig,
 		   char **ret_oid);
@@ -73,12 +76,13 @@ struct db_build {
 	double seconds; bool cached, clean, exposed; usec_t time;
 };
 void db_build_release(struct db_build *b);
-int store_build_put(struct store *s, const struct db_build *b, int64_t *ret_id); /* replaces that of the same tree, commit, kconfig */
+int store_build_put(struct store *s, const struct db_build *b,
+		    int64_t *ret_id); /* replaces that of the same tree, commit, kconfig */
 int store_build_get(struct store *s, int64_t tree, const char *commit, const char *kconfig, struct db_build *ret);
 int store_build_by_id(struct store *s, int64_t id, struct db_build *ret);
 int store_builds(struct store *s, int64_t tree, const char *kconfig, struct db_build **ret, size_t *ret_n);
-/* What builds of that tree and kconfig take, from nothing and after a neighbour: medians of the newest 21 that were compiled
- * here, in seconds; NAN where there is none. */
+/* What builds of that tree and kconfig take, from nothing and after a neighbour: medians of the newest 21 that were
+ * compiled here, in seconds; NAN where there is none. */
 struct build_costs { double clean, incremental; size_t n_clean, n_incremental; };
 int store_build_costs(struct store *s, int64_t tree, const char *kconfig, struct build_costs *ret);
 
@@ -97,7 +101,8 @@ int store_job_get(struct store *s, const char *id_or_name, struct db_job *ret); 
 
 /* SUSPECT: its last run failed by us, or its canary moved. OFFLINE: it was taken out. DRAINED: by hand. */
 #define MACHINE_STATES(X)                                                                                              \
-	X(MACHINE_HEALTHY, "healthy") X(MACHINE_SUSPECT, "suspect") X(MACHINE_OFFLINE, "offline") X(MACHINE_DRAINED, "drained")
+	X(MACHINE_HEALTHY, "healthy")                                                                                  \
+	X(MACHINE_SUSPECT, "suspect") X(MACHINE_OFFLINE, "offline") X(MACHINE_DRAINED, "drained")
 WORDS_ENUM(machine_state, MACHINE_STATES);
 static inline bool machine_state_works(enum machine_state s) { return s == MACHINE_HEALTHY || s == MACHINE_SUSPECT; }
 struct db_machine {
@@ -105,7 +110,8 @@ struct db_machine {
 	int64_t failures;
 };
 void db_machine_release(struct db_machine *m);
-int store_machine_put(struct store *s, const struct db_machine *m, int64_t *ret_id); /* insert or update by name; keeps state */
+int store_machine_put(struct store *s, const struct db_machine *m,
+		      int64_t *ret_id); /* insert or update by name; keeps state */
 int store_machine_get(struct store *s, const char *name, struct db_machine *ret);
 int store_machine_by_id(struct store *s, int64_t id, struct db_machine *ret);
 int store_machines(struct store *s, struct db_machine **ret, size_t *ret_n);
@@ -132,11 +138,12 @@ double store_run_cost(struct store *s, const char *job, const char *tbox_group);
 
 /* ---- checks of a run ---- */
 int store_checks_put(struct store *s, int64_t run, const struct check_set *checks);
-/* A name of the checks of all runs of a build's job that have any: how often each verdict, and the newest evidence of the
- * worst one. */
+/* A name of the checks of all runs of a build's job that have any: how often each verdict, and the newest evidence of
+ * the worst one. */
 struct db_check { char *name, *evidence; int64_t pass, fail, unknown, capped; };      /* capped: of the unknown */
 void db_check_release(struct db_check *c);
-int store_checks(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_check **ret, size_t *ret_n);
+int store_checks(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_check **ret,
+		 size_t *ret_n);
 
 /* One metric of one build: a value per run with its boot, oldest first ("ok" runs only). boot strings point into the
  * block; free both with sample_release(). */
@@ -146,11 +153,13 @@ int store_sample(struct store *s, int64_t build, const char *job, const char *tb
 		 struct sample *ret);
 /* All metrics of one build at once, for compare: matrix[metric] in name order. */
 struct metric_info { char *name, *unit; int direction; bool kpi; };
-struct matrix { size_t n_metrics, n_runs; struct metric_info *metric; int64_t *run; char **boot; enum run_verdict *verdict;
+struct matrix { size_t n_metrics,
+	       n_runs; struct metric_info *metric; int64_t *run; char **boot; enum run_verdict *verdict;
 		double *v; /* [metric * n_runs + run], NAN where the run has no such metric */ };
 void matrix_release(struct matrix *m);
 int store_matrix(struct store *s, int64_t build, const char *job, const char *tbox_group, struct matrix *ret);
-int store_metric_put(struct store *s, const struct metric_value *v);    /* one that no run has yet; its value is not read */
+int store_metric_put(struct store *s,
+		     const struct metric_value *v); /* one that no run has yet; its value is not read */
 int store_metric_info(struct store *s, const char *name, struct metric_info *ret);
 void metric_info_release(struct metric_info *m);
 
@@ -159,7 +168,8 @@ struct db_measured { int64_t build, runs; char *tree, *kconfig, *job, *job_name,
 void db_measured_release(struct db_measured *m);
 int store_measured(struct store *s, const char *commit, struct db_measured **ret, size_t *ret_n);
 /* Builds with two or more ok boots of a job on a tbox group, the newest first. */
-int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret, size_t *ret_n);
+int store_recent_builds(struct store *s, const char *job, const char *tbox_group, size_t limit, int64_t **ret,
+			size_t *ret_n);
 
 /* A metric's history, one value per boot (runs averaged), of all places that fit the filters (NULL: any), by place and
  * then the order of the boots. first_run, last_run: the ids of the boot's first and newest run; setup: what measured
@@ -170,9 +180,9 @@ int store_points(struct store *s, const char *tree, const char *kconfig, const c
 		 const char *metric, struct db_point **ret, size_t *ret_n);
 
 /* ---- profiles and reach ---- */
-/* One per build, job and tbox group. means: "plugin" (NULL: this), where a function without a reach did not run; "ftrace" or
- * "kprobe", where only those with one were watched; "perf", where it was not seen, which says little. operations: NAN where
- * not known. From commit to job_name: only read. */
+/* One per build, job and tbox group. means: "plugin" (NULL: this), where a function without a reach did not run;
+ * "ftrace" or "kprobe", where only those with one were watched; "perf", where it was not seen, which says little.
+ * operations: NAN where not known. From commit to job_name: only read. */
 struct db_profile {
 	int64_t id, build, instructions, user; char *job, *tbox_group, *path; double operations; usec_t time;
 	char *commit, *kconfig, *tree, *image_path, *job_name, *means;
@@ -180,20 +190,22 @@ struct db_profile {
 void db_profile_release(struct db_profile *p);
 struct db_reach { char *function; int64_t entries, instructions; };
 void db_reach_release(struct db_reach *r);
-/* With the functions that ran, in one transaction; replaces an older one of the same place, or adds to it where both were
- * watched by the same means, and not by the plugin. */
-int store_profile_put(struct store *s, const struct db_profile *p, const struct db_reach *reach, size_t n, int64_t *ret_id);
+/* With the functions that ran, in one transaction; replaces an older one of the same place, or adds to it where both
+ * were watched by the same means, and not by the plugin. */
+int store_profile_put(struct store *s, const struct db_profile *p, const struct db_reach *reach, size_t n,
+		      int64_t *ret_id);
 int store_profile_get(struct store *s, int64_t build, const char *job, const char *tbox_group, struct db_profile *ret);
 int store_profiles(struct store *s, const char *commit_or_null, struct db_profile **ret, size_t *ret_n);
 /* The newest of each job and tbox group; tree NULL: of all trees. */
 int store_known_reach(struct store *s, const char *tree, struct db_profile **ret, size_t *ret_n);
-int store_reach(struct store *s, int64_t profile, const char *function, struct db_reach *ret); /* -ENOENT: no such row */
+int store_reach(struct store *s, int64_t profile, const char *function,
+		struct db_reach *ret); /* -ENOENT: no such row */
 int store_reaches(struct store *s, int64_t profile, struct db_reach **ret, size_t *ret_n);      /* all, by name */
 
 /* A check of two commits, base and the build's own, in a job on a tbox group (jobs/check.h has the names). */
 struct db_pair_check { int64_t build; char *base, *job, *tbox_group, *name, *verdict, *evidence; usec_t time; };
 void db_pair_check_release(struct db_pair_check *c);
-int store_pair_check_put(struct store *s, const struct db_pair_check *c);       /* replaces an earlier one; time 0: now */
+int store_pair_check_put(struct store *s, const struct db_pair_check *c); /* replaces an earlier one; time 0: now */
 int store_pair_check_get(struct store *s, int64_t build, const char *base, const char *job, const char *tbox_group,
 			 const char *name, struct db_pair_check *ret);
 
@@ -218,8 +230,8 @@ struct db_comparison {
 	int64_t after_run;      /* only runs with a larger id count; 0 when written: the newest run there is */
 };
 void db_comparison_release(struct db_comparison *c);
-/* Existing: its id, and all stays but who asked: hand -> hand-mail -> daemon, never back. Where that rises, or hand-mail
- * asks, its cases that are by hand follow. */
+/* Existing: its id, and all stays but who asked: hand -> hand-mail -> daemon, never back. Where that rises, or
+ * hand-mail asks, its cases that are by hand follow. */
 int store_comparison_put(struct store *s, const struct db_comparison *c, int64_t *ret_id);
 int store_comparison_by_id(struct store *s, int64_t id, struct db_comparison *ret);
 int store_comparisons(struct store *s, struct db_comparison **ret, size_t *ret_n);
@@ -262,17 +274,19 @@ enum run_verdict failure_kind(const char *failure);
 int store_case_by_id(struct store *s, int64_t id, struct db_case *ret);
 int store_cases(struct store *s, struct db_case **ret, size_t *ret_n);
 
-/* A commit that the search of a case named, against its parent: one row for each case and commit. Of a case about a failure
- * the means are failure rates and the effect is their difference. */
+/* A commit that the search of a case named, against its parent: one row for each case and commit. Of a case about a
+ * failure the means are failure rates and the effect is their difference. */
 #define PROOF_STATES(X) X(PROOF_OPEN, "open") X(PROOF_SHOWN, "shown") X(PROOF_CONTRADICTED, "contradicted")
 WORDS_ENUM(proof_state, PROOF_STATES);
 struct db_proof {
 	int64_t id, case_id, tries; char *commit, *parent; enum proof_state state;
 	int64_t after_run;      /* only runs with a larger id count; so do the other two; 0: not begun */
 	int64_t boots_parent, boots_culprit;    /* 0: not recorded */
-	double mean_parent, mean_culprit, sd, effect, lo, hi, p;        /* sd absolute, effect and its interval relative */
+	double mean_parent, mean_culprit, sd, effect, lo, hi, p; /* sd absolute, effect and its interval relative */
 	bool align;             /* asked for with aligned functions, whatever the configuration says */
-	int64_t aligned_after; double aligned_effect; char *aligned;    /* aligned, revert: what came of it, for people */
+	int64_t aligned_after;
+	double aligned_effect;
+	char *aligned; /* aligned, revert: what came of it, for people */
 	int64_t revert_after; char *revert_commit, *revert;
 };
 #define DB_PROOF_INIT                                                                                                  \
@@ -284,13 +298,14 @@ int store_proof_put(struct store *s, const struct db_proof *p);         /* inser
 int store_proof_get(struct store *s, const struct db_case *c, struct db_proof *ret);
 int store_proofs(struct store *s, int64_t case_id, struct db_proof **ret, size_t *ret_n);       /* last written last */
 
-/* Commits of the range of a case whose search has ended: those that are left, and why others were dropped. One that is left
- * has a reason, too, where it could not be measured. */
+/* Commits of the range of a case whose search has ended: those that are left, and why others were dropped. One that is
+ * left has a reason, too, where it could not be measured. */
 #define CANDIDATE_STATES(X) X(CANDIDATE_LEFT, "left") X(CANDIDATE_DROPPED, "dropped")
 WORDS_ENUM(candidate_state, CANDIDATE_STATES);
 struct db_candidate { int64_t case_id; char *commit; enum candidate_state state; enum dropped reason; double posterior; };
 void db_candidate_release(struct db_candidate *c);
-int store_candidates_put(struct store *s, int64_t case_id, const struct db_candidate *c, size_t n);     /* instead of all others */
+int store_candidates_put(struct store *s, int64_t case_id, const struct db_candidate *c,
+			 size_t n); /* instead of all others */
 int store_candidates(struct store *s, int64_t case_id, struct db_candidate **ret, size_t *ret_n);
 
 /* ---- reports ---- */
@@ -304,7 +319,12 @@ int store_report_by_case(struct store *s, int64_t case_id, struct db_report *ret
 	X(DELIVERY_FAILED, "failed") X(DELIVERY_UNKNOWN, "unknown")
 WORDS_ENUM(delivery_state, DELIVERY_STATES);    /* reporters/delivery.h tells what they mean */
 struct db_delivery {
-	int64_t report; char *way, *recipient; enum delivery_state state; char *detail; int64_t attempts; usec_t next_try, time;
+	int64_t report;
+	char *way, *recipient;
+	enum delivery_state state;
+	char *detail;
+	int64_t attempts;
+	usec_t next_try, time;
 };
 void db_delivery_release(struct db_delivery *d);
 int store_delivery_put(struct store *s, const struct db_delivery *d);           /* insert or replace */
@@ -331,15 +351,16 @@ void db_task_release(struct db_task *t);
  * be 'done' first, 0-terminated or NULL. */
 int store_task_add(struct store *s, const struct db_task *t, const int64_t *needs, int64_t *ret_id);
 /* A ready task of a resource whose time has come (or whose last attempt lies ahead: the clock has gone back) and whose
- * needs are done -> running under a lease; -ENOENT when there is none. Trees take turns with a resource: the one served least recently is next, by priority and id within it. Tasks
- * without a comparison are one more tree. A resource that ends in ':' ("machine:") stands for all that begin so. */
+ * needs are done -> running under a lease; -ENOENT when there is none. Trees take turns with a resource: the one served
+ * least recently is next, by priority and id within it. Tasks without a comparison are one more tree. A resource that
+ * ends in ':' ("machine:") stands for all that begin so. */
 int store_task_claim(struct store *s, const char *resource, const char *owner, usec_t lease, struct db_task *ret);
-int store_task_heartbeat(struct store *s, int64_t id, usec_t lease);            /* -ENOENT: cancelled or given back, stop */
+int store_task_heartbeat(struct store *s, int64_t id, usec_t lease); /* -ENOENT: cancelled or given back, stop */
 /* ok: done. Else back to ready after retry_after (if attempts are left and retry_after > 0) or failed. The result text
  * is kept. A task whose needs failed is failed too. */
 int store_task_end(struct store *s, int64_t id, bool ok, usec_t retry_after, const char *result);
-/* Gives back what died with its owner: all of an owner, or (NULL) leases that ran out, but none of alive, who knows better
- * than a clock what still runs. Returns how many. An attempt given back this way does not count. */
+/* Gives back what died with its owner: all of an owner, or (NULL) leases that ran out, but none of alive, who knows
+ * better than a clock what still runs. Returns how many. An attempt given back this way does not count. */
 int store_task_reap(struct store *s, const char *dead_owner, const char *alive);
 int store_task_by_id(struct store *s, int64_t id, struct db_task *ret);
 int store_task_by_key(struct store *s, const char *key, struct db_task *ret);
@@ -356,7 +377,8 @@ int store_task_retry(struct store *s, int64_t id);
 /* When the next ready task's time comes: usec, 0 for none waiting. */
 usec_t store_task_next_time(struct store *s);
 
-void store_event(struct store *s, int64_t case_id, int64_t comparison, int64_t task, const char *fmt, ...) _printf_(5, 6);
+void store_event(struct store *s, int64_t case_id, int64_t comparison, int64_t task, const char *fmt, ...)
+	_printf_(5, 6);
 
 /* The newest event's id (0 for none), and the events after an id: columns id, text. */
 int64_t store_last_event(struct store *s);
@@ -366,15 +388,15 @@ int store_event_before(struct store *s, const char *since, int64_t *ret_id, usec
 
 /* ---- queries for people ---- */
 struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;
-		      const char *send_option;  /* cases: what 'report send' needs, as in " --NAME", for notes on what to do */
-		      int64_t case_id, limit; };
-/* what: runs, checks, metrics, series, builds, patches, cases, trees, machines, queue, events. Commits may be abbreviated; since and
- * until are ISO dates or "2d"-like ages. -EINVAL names a wrong word. */
+	const char *send_option; /* cases: what 'report send' needs, as in " --NAME", for notes on what to do */
+	int64_t case_id, limit; };
+/* what: runs, checks, metrics, series, builds, patches, cases, trees, machines, queue, events. Commits may be
+ * abbreviated; since and until are ISO dates or "2d"-like ages. -EINVAL names a wrong word. */
 int store_query(struct store *s, const char *what, const struct query_filter *f, struct table *ret);
 /* One SQL statement on a read-only connection. */
 int store_sql(struct store *s, const char *sql, struct table *ret);
-/* Full object id from 6 or more digits, among builds, heads, comparisons and bases of patch series; -ENOENT, or -ENOTUNIQ
- * with the matches. "0123456+NAME": that commit with the newest patch series of that name on top. */
+/* Full object id from 6 or more digits, among builds, heads, comparisons and bases of patch series; -ENOENT, or
+ * -ENOTUNIQ with the matches. "0123456+NAME": that commit with the newest patch series of that name on top. */
 int store_find_commit(struct store *s, const char *prefix, char **ret);
 
 #define DB_LIST_RELEASE(list, n, one)                                                                                  \

@@ -56,7 +56,8 @@ static int add_task(struct store *s, const struct db_task *t, const int64_t *nee
 		r = db_exec(s, "UPDATE task SET tree = (SELECT tree FROM comparison WHERE id = ?) WHERE id = ?",
 			    INT(t->comparison), INT(*ret_id));
 	for (; r >= 0 && needs && *needs; needs++)
-		r = db_exec(s, "INSERT INTO task_dep (task, needs) VALUES (?, ?) ON CONFLICT DO NOTHING", INT(*ret_id), INT(*needs));
+		r = db_exec(s, "INSERT INTO task_dep (task, needs) VALUES (?, ?) ON CONFLICT DO NOTHING", INT(*ret_id),
+			    INT(*needs));
 	return r < 0 ? r : fail_waiting(s);
 }
 
@@ -78,7 +79,8 @@ int store_task_add(struct store *s, const struct db_task *t, const int64_t *need
 #define NEEDS_DONE                                                                                                     \
 	"NOT EXISTS (SELECT 1 FROM task_dep d JOIN task n ON n.id = d.needs WHERE d.task = task.id AND n.state <> 'done')"
 
-/* A time to wait for was counted from the last attempt: where that lies ahead the clock has gone back, and nobody waits. */
+/* A time to wait for was counted from the last attempt: where that lies ahead the clock has gone back, and nobody
+ * waits. */
 /* one: a task of each group (resource, tree) that has ready ones, by jumps along the index: what else waits there costs
  * nothing. best: the next one of each group, with the group's last turn. */
 static const char next_task[] =
@@ -156,7 +158,8 @@ static int not_running(struct store *s, int64_t id)
 
 int store_task_heartbeat(struct store *s, int64_t id, usec_t lease)
 {
-	int r = db_exec(s, "UPDATE task SET lease_until = ? WHERE id = ? AND state = 'running'", INT(now_usec() + lease), INT(id));
+	int r = db_exec(s, "UPDATE task SET lease_until = ? WHERE id = ? AND state = 'running'",
+			INT(now_usec() + lease), INT(id));
 
 	return r ? MIN(r, 0) : not_running(s, id);
 }
@@ -192,7 +195,10 @@ int store_task_reap(struct store *s, const char *dead_owner, const char *alive)
 		TEXT(dead_owner), INT(now_usec()), TEXT(alive));
 }
 
-int store_task_by_id(struct store *s, int64_t id, struct db_task *ret) { return db_get(s, &TASK, ret, "WHERE id = ?", INT(id)); }
+int store_task_by_id(struct store *s, int64_t id, struct db_task *ret)
+{
+	return db_get(s, &TASK, ret, "WHERE id = ?", INT(id));
+}
 
 int store_task_by_key(struct store *s, const char *key, struct db_task *ret)
 {
@@ -224,7 +230,8 @@ static int cancel(struct store *s, int64_t id)
 
 		r = store_task_by_id(s, id, &t);
 		if (r >= 0)
-			r = err_set(-EINVAL, "task %" PRId64 " is %s: only ready and running ones can be cancelled", id, task_state_word(t.state));
+			r = err_set(-EINVAL, "task %" PRId64 " is %s: only ready and running ones can be cancelled", id,
+				    task_state_word(t.state));
 		db_task_release(&t);
 		return r;
 	}
@@ -291,7 +298,8 @@ static int retry(struct store *s, int64_t id)
 	bool fits = task_gave_up(t.state);
 
 	if (r >= 0 && !fits)
-		r = err_set(-EINVAL, "task %" PRId64 " is %s: only failed and cancelled ones can be tried again", id, task_state_word(t.state));
+		r = err_set(-EINVAL, "task %" PRId64 " is %s: only failed and cancelled ones can be tried again", id,
+			    task_state_word(t.state));
 	else if (r >= 0 && is_withdrawn(&t))
 		r = err_set(-EINVAL,
 			    "task %" PRId64
@@ -321,7 +329,8 @@ int store_task_retry(struct store *s, int64_t id)
 usec_t store_task_next_time(struct store *s)
 {
 	int64_t t;
-	int r = db_scalar(s, &t, "SELECT min(max(not_before, created)) FROM task WHERE state = 'ready' AND " NEEDS_DONE);
+	int r = db_scalar(s, &t,
+			  "SELECT min(max(not_before, created)) FROM task WHERE state = 'ready' AND " NEEDS_DONE);
 
 	return r < 0 ? 0 : (usec_t)t;
 }
@@ -336,6 +345,6 @@ void store_event(struct store *s, int64_t case_id, int64_t comparison, int64_t t
 		text = NULL;
 	va_end(ap);
 	if (text && !s->read_only) /* for people only: work goes on where it cannot be stored */
-		db_exec(s, "INSERT INTO event (time, \"case\", comparison, task, text) VALUES (?, ?, ?, ?, ?)", INT(now_usec()),
-			INT0(case_id), INT0(comparison), INT0(task), TEXT(text));
+		db_exec(s, "INSERT INTO event (time, \"case\", comparison, task, text) VALUES (?, ?, ?, ?, ?)",
+			INT(now_usec()), INT0(case_id), INT0(comparison), INT0(task), TEXT(text));
 }

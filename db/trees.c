@@ -84,10 +84,12 @@ static int move_branch(struct store *s, const struct db_branch *new, bool forced
 	if (r < 0 && r != -ENOENT)
 		return r;
 	moved = (old.head || new->head) && !streq(old.head, new->head);
-	r = db_insert(s, &BRANCH, new, "ON CONFLICT (tree, name) DO UPDATE SET head = excluded.head, seen = excluded.seen", &id);
+	r = db_insert(s, &BRANCH, new,
+		      "ON CONFLICT (tree, name) DO UPDATE SET head = excluded.head, seen = excluded.seen", &id);
 	if (r >= 0 && moved)
-		r = db_exec(s, "INSERT INTO head_event (branch, time, old_head, new_head, forced) VALUES (?, ?, ?, ?, ?)", INT(id),
-			    INT(now_usec()), TEXT(old.head), TEXT(new->head), INT(forced));
+		r = db_exec(s,
+			    "INSERT INTO head_event (branch, time, old_head, new_head, forced) VALUES (?, ?, ?, ?, ?)",
+			    INT(id), INT(now_usec()), TEXT(old.head), TEXT(new->head), INT(forced));
 	db_branch_release(&old);
 	if (r < 0)
 		return r;

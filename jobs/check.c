@@ -44,7 +44,8 @@ void check_steady(struct parse_ctx *c, const double *rate, size_t n, const char 
 		most = MAX(most, rate[i]);
 	}
 	if (n && !(least > 0)) {
-		check_say(c, "steady", CHECK_FAIL, "nothing happened in one of %zu intervals (up to %.0f %s in others)", n, most, unit);
+		check_say(c, "steady", CHECK_FAIL, "nothing happened in one of %zu intervals (up to %.0f %s in others)",
+			  n, most, unit);
 		return;
 	}
 	if (n < MIN_INTERVALS) {
@@ -53,7 +54,8 @@ void check_steady(struct parse_ctx *c, const double *rate, size_t n, const char 
 	}
 	drift = slope(rate, n, mean, &t) * (n - 1) / mean;
 	check_say(c, "steady", fabs(drift) > MAX_DRIFT && t > MAX_T ? CHECK_FAIL : CHECK_PASS,
-		  "%+.1f%% from the first to the last of %zu intervals (|t| = %.1f), %.0f to %.0f %s", 100 * drift, n, MIN(t, 999.9),
+		  "%+.1f%% from the first to the last of %zu intervals (|t| = %.1f), %.0f to %.0f %s", 100 * drift, n,
+		  MIN(t, 999.9),
 		  least, most, unit);
 }
 
@@ -61,7 +63,8 @@ void check_steady(struct parse_ctx *c, const double *rate, size_t n, const char 
 
 static bool no_wire(const char *driver)
 {
-	static const char *const drivers[] = {"veth", "virtio_net", "tun", "dummy", "bridge", "ifb", "vmxnet3", "netdevsim"};
+	static const char *const drivers[] = {"veth", "virtio_net", "tun", "dummy", "bridge", "ifb", "vmxnet3",
+					      "netdevsim"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(drivers); i++)
 		if (streq(drivers[i], driver))
@@ -82,13 +85,15 @@ void check_line_rate(struct parse_ctx *c, const char *driver, double mbit, doubl
 		return;
 	}
 	if (!(mbit > 0) || !isfinite(share)) {
-		check_say(c, "line-rate", CHECK_UNKNOWN, "the speed of the link is not known (driver '%s')", driver ? driver : "");
+		check_say(c, "line-rate", CHECK_UNKNOWN, "the speed of the link is not known (driver '%s')",
+			  driver ? driver : "");
 		return;
 	}
 	if (!c->checks)
 		return;
 	k = check_set_add(c->checks, "line-rate", capped ? CHECK_UNKNOWN : CHECK_PASS,
-			  "%s%.0f pkt/s are %.1f%% of the %.0f that %.0f Mb/s carry at %.0f bytes", capped ? "at the limit: " : "", rate,
+			  "%s%.0f pkt/s are %.1f%% of the %.0f that %.0f Mb/s carry at %.0f bytes",
+			  capped ? "at the limit: " : "", rate,
 			  100 * share, floor(limit), mbit, MAX(frame_bytes + 4, 64));
 	if (k)
 		k->capped = capped;
@@ -96,7 +101,8 @@ void check_line_rate(struct parse_ctx *c, const char *driver, double mbit, doubl
 
 /* ---- generator ---- */
 
-void check_generator(struct parse_ctx *c, double sent, double refused, double received, bool is_virtual, bool shared_cpu)
+void check_generator(struct parse_ctx *c, double sent, double refused, double received, bool is_virtual,
+		     bool shared_cpu)
 {
 	double offered = sent + (refused > 0 ? refused : 0);
 
@@ -111,7 +117,8 @@ void check_generator(struct parse_ctx *c, double sent, double refused, double re
 	} else {
 		check_say(c, "generator", offered >= GENERATOR_MARGIN * received ? CHECK_PASS : CHECK_FAIL,
 			  "offered %.0f pkt/s%s, received %.0f (%.3g times; at least %g is wanted)", offered,
-			  refused > 0 ? " (with those refused by a full ring)" : "", received, offered / received, GENERATOR_MARGIN);
+			  refused > 0 ? " (with those refused by a full ring)" : "", received, offered / received,
+			  GENERATOR_MARGIN);
 	}
 }
 
@@ -192,9 +199,11 @@ static bool odd_cpu(struct parse_ctx *c, const struct cpu_use *u, int cpu, bool 
 	double soft, busy = cpu_busy(u, cpu, &soft), from = u->before[cpu].khz, to = u->after[cpu].khz;
 
 	if (!works && busy > MAX_OTHER_LOAD)
-		check_say(c, "interference", CHECK_UNKNOWN, "CPU %d had nothing to do and was %.0f%% busy", cpu, 100 * busy);
+		check_say(c, "interference", CHECK_UNKNOWN, "CPU %d had nothing to do and was %.0f%% busy", cpu,
+			  100 * busy);
 	else if (works && from > 0 && to > 0 && fabs(to / from - 1) > MAX_CLOCK_CHANGE)
-		check_say(c, "interference", CHECK_UNKNOWN, "the clock of CPU %d went from %.0f to %.0f MHz", cpu, from / 1000, to / 1000);
+		check_say(c, "interference", CHECK_UNKNOWN, "the clock of CPU %d went from %.0f to %.0f MHz", cpu,
+			  from / 1000, to / 1000);
 	else
 		return false;
 	return true;
@@ -202,7 +211,8 @@ static bool odd_cpu(struct parse_ctx *c, const struct cpu_use *u, int cpu, bool 
 
 void check_interference(struct parse_ctx *c, const struct cpu_use *u, const bool *works)
 {
-	double total = 0, steal = 0, throttled = u->has_throttled[0] && u->has_throttled[1] ? u->throttled[1] - u->throttled[0] : 0;
+	double total = 0, steal = 0,
+	       throttled = u->has_throttled[0] && u->has_throttled[1] ? u->throttled[1] - u->throttled[0] : 0;
 	bool odd = false;
 
 	for (int i = 0; i < CHECK_MAX_CPUS; i++) {
@@ -245,9 +255,11 @@ void check_counters(struct parse_ctx *c, const struct counter_use *u, double los
 	if (!u->events)
 		return;
 	if (u->missing)
-		check_say(c, "counters", CHECK_UNKNOWN, "%zu of %zu events were never counted, as '%s'", u->missing, u->events, u->worst);
+		check_say(c, "counters", CHECK_UNKNOWN, "%zu of %zu events were never counted, as '%s'", u->missing,
+			  u->events, u->worst);
 	else
 		check_say(c, "counters", u->least >= 0.5 ? CHECK_PASS : CHECK_UNKNOWN,
-			  "each of %zu events ran at least %.0f%% of the time ('%s')%s", u->events, 100 * u->least, u->worst,
+			  "each of %zu events ran at least %.0f%% of the time ('%s')%s", u->events, 100 * u->least,
+			  u->worst,
 			  u->least >= 0.5 ? "" : ": the rest is extrapolated");
 }

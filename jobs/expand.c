@@ -176,7 +176,9 @@ static int read_monitors(struct doc *d, const struct ynode *val)
 
 static int read_fixed(struct doc *d, const struct ynode *key, const struct ynode *val)
 {
-	char **slot = streq(key->text, "suite") ? &d->suite : streq(key->text, "testcase") ? &d->testcase : &d->category;
+	char **slot = streq(key->text, "suite")	     ? &d->suite
+		      : streq(key->text, "testcase") ? &d->testcase
+						     : &d->category;
 
 	if (streq(key->text, "monitors"))
 		return read_monitors(d, val);
@@ -358,7 +360,8 @@ static int dim_by_name(const void *a, const void *b)
 	return strcmp((*(const struct dim *const *)a)->def->name, (*(const struct dim *const *)b)->def->name);
 }
 
-/* The file's name and lkp-tests' path_params: the values in the order of their parameters' names, 31 characters of each. */
+/* The file's name and lkp-tests' path_params: the values in the order of their parameters' names, 31 characters of
+ * each. */
 static char *job_name(const struct doc *d, const size_t *at)
 {
 	const struct dim **v = xcalloc(d->n_dims + 1, sizeof(*v));

@@ -91,8 +91,8 @@ static int by_key(const void *a, const void *b)
 	return strcmp((*(const struct job_param *const *)a)->key, (*(const struct job_param *const *)b)->key);
 }
 
-/* {"monitors":[...],"params":{...},"program":"..."[,"time_limit":S]}, all sorted. A parameter that says what is the default anyway is left
- * out, so that neither writing it down nor a later new parameter changes the identity. */
+/* {"monitors":[...],"params":{...},"program":"..."[,"time_limit":S]}, all sorted. A parameter that says what is the
+ * default anyway is left out, so that neither writing it down nor a later new parameter changes the identity. */
 static char *canonical_form(const struct job *j, const struct program_def *d)
 {
 	struct json_object *top = json_object_new_object(), *params = json_object_new_object();

@@ -9,8 +9,8 @@
  *
  * The script's contract: it writes all its files into $RESULT_DIR (default: a fresh ./result folder); exit 0 = ran,
  * 99 = set-up failed ("incomplete"), anything else = the benchmark failed. It writes an empty file $RESULT_DIR/started
- * when the measured part begins. $KPB_PERTURB (default 0) is the number of the replicate: a deterministic machine uses it
- * to vary the start.
+ * when the measured part begins. $KPB_PERTURB (default 0) is the number of the replicate: a deterministic machine uses
+ * it to vary the start.
  */
 #ifndef KPB_JOBS_JOB_H
 #define KPB_JOBS_JOB_H
@@ -22,8 +22,8 @@ struct job_param { char *key, *value; };
 struct job {
 	char *name;                     /* jobfile-<path_params>, as LKP names split jobs */
 	char *point;                    /* of the matrix: the name, and "+SERIES" where there are patches */
-	char *patches;                  /* file or folder of a patch series to build with, or NULL; it says what is measured,
-					 * not how, so it is no part of the identity */
+	char *patches; /* file or folder of a patch series to build with, or NULL; it says what is measured,
+			* not how, so it is no part of the identity */
 	char *file;                     /* where it came from */
 	char *suite, *testcase, *category;
 	char *program;                  /* folder under jobs/programs/ */
@@ -51,8 +51,8 @@ const char *job_param(const struct job *j, const char *key);
 int job_names(const char *extra_dir, struct strv *ret);
 
 int job_render(const struct job *j, struct buf *ret);
-/* The same with reach.sh in it, for a run that is not measured: it watches which of these functions of the kernel run, and
- * leaves the list in $RESULT_DIR/reach (kernels/traced.h reads it). Names must be plain, traced_name_ok(). */
+/* The same with reach.sh in it, for a run that is not measured: it watches which of these functions of the kernel run,
+ * and leaves the list in $RESULT_DIR/reach (kernels/traced.h reads it). Names must be plain, traced_name_ok(). */
 int job_render_watching(const struct job *j, const struct strv *functions, struct buf *ret);
 /* The job's KPI metric names, main one first. NULL-terminated, static. */
 const char *const *job_kpis(const struct job *j);
@@ -68,13 +68,13 @@ struct run_facts {
 	int nr_cpu;
 };
 /* Parses every file in result_dir by the program's and the monitors' parsers. Never invents a zero: what is missing or
- * cut off gives *ret_verdict RUN_INCOMPLETE or RUN_FAILED and a cause (new string, the tool's own last line where it has
- * one); then the values are not to be used. Returns 0 also in that case; negative only for trouble of our own. */
+ * cut off gives *ret_verdict RUN_INCOMPLETE or RUN_FAILED and a cause (new string, the tool's own last line where it
+ * has one); then the values are not to be used. Returns 0 also in that case; negative only for trouble of our own. */
 int job_parse(const struct job *j, const char *result_dir, const struct run_facts *facts, struct metric_set *ret_values,
 	      enum run_verdict *ret_verdict, char **ret_cause);
 
-/* The same, with what the checks saw. Where one failed the verdict is RUN_UNTRUSTED: the values are there and to be kept,
- * but must not be judged. checks may be NULL. */
+/* The same, with what the checks saw. Where one failed the verdict is RUN_UNTRUSTED: the values are there and to be
+ * kept, but must not be judged. checks may be NULL. */
 int job_parse_checked(const struct job *j, const char *result_dir, const struct run_facts *facts,
 		      struct metric_set *ret_values, struct check_set *ret_checks, enum run_verdict *ret_verdict,
 		      char **ret_cause);

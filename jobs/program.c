@@ -168,7 +168,8 @@ static int read_needs(const struct ynode *needs, struct program_def *d)
 
 			GROW(d->need, d->n_needs, d->cap_needs);
 			n = &d->need[d->n_needs++];
-			*n = (struct need_def){.param = xstrdup(needs->key[i]->text), .value = xstrdup(values->key[k]->text)};
+			*n = (struct need_def){.param = xstrdup(needs->key[i]->text),
+					       .value = xstrdup(values->key[k]->text)};
 			r = read_list(ynode_get(values->val[k], "packages"), &n->packages);
 			if (r == 0)
 				r = read_list(ynode_get(values->val[k], "programs"), &n->programs);
@@ -367,16 +368,20 @@ static char *thp[] = {(char *)"always", (char *)"madvise", (char *)"never", NULL
 static const struct param_def common[] = {
 	{.name = (char *)"cpufreq_governor", .kind = PARAM_WORD,
 	 .help = (char *)"set on every CPU that has cpufreq, and put back afterwards"},
-	{.name = (char *)"turbo", .kind = PARAM_CHOICE, .choice = {on_off, 2, 2}, .help = (char *)"clock above the nominal one"},
+	{.name = (char *)"turbo", .kind = PARAM_CHOICE, .choice = {on_off, 2, 2},
+	 .help = (char *)"clock above the nominal one"},
 	{.name = (char *)"cstates", .kind = PARAM_COUNT,
 	 .help = (char *)"idle states that take longer to leave, in microseconds, are not used; 0: none is"},
 	{.name = (char *)"thp", .kind = PARAM_CHOICE, .choice = {thp, 3, 3}, .help = (char *)"transparent huge pages"},
 	{.name = (char *)"aslr", .kind = PARAM_CHOICE, .choice = {on_off, 2, 2}, .help = (char *)"random addresses"},
-	{.name = (char *)"nic", .kind = PARAM_WORD, .help = (char *)"the network device that nic_* and irq_cpus are for"},
-	{.name = (char *)"nic_offloads", .kind = PARAM_TEXT, .help = (char *)"as ethtool -K takes them: gro off tso off"},
+	{.name = (char *)"nic", .kind = PARAM_WORD,
+	 .help = (char *)"the network device that nic_* and irq_cpus are for"},
+	{.name = (char *)"nic_offloads", .kind = PARAM_TEXT,
+	 .help = (char *)"as ethtool -K takes them: gro off tso off"},
 	{.name = (char *)"nic_rings", .kind = PARAM_TEXT, .help = (char *)"as ethtool -G takes them: rx 1024 tx 1024"},
 	{.name = (char *)"nic_coalesce", .kind = PARAM_TEXT, .help = (char *)"as ethtool -C takes them: rx-usecs 50"},
-	{.name = (char *)"irq_cpus", .kind = PARAM_TEXT, .help = (char *)"CPU list; the interrupts of nic go there, one each in turn"},
+	{.name = (char *)"irq_cpus", .kind = PARAM_TEXT,
+	 .help = (char *)"CPU list; the interrupts of nic go there, one each in turn"},
 	{.name = (char *)"idle_check", .kind = PARAM_COUNT,
 	 .help = (char *)"wait for at most 10 s until less than so many per cent of the CPUs are busy"},
 	{.name = (char *)"monitor_pass", .kind = PARAM_CHOICE, .choice = {passes, 2, 2},
@@ -385,7 +390,8 @@ static const struct param_def common[] = {
 	{.name = (char *)"commit", .kind = PARAM_WORD, .help = (char *)"commit to build"},
 	{.name = (char *)"rootfs", .kind = PARAM_WORD, .help = (char *)"root image"},
 	{.name = (char *)"compiler", .kind = PARAM_WORD, .help = (char *)"compiler to build with"},
-	{.name = (char *)PATCHES_AXIS, .kind = PARAM_TEXT, .help = (char *)"patch series to apply before building; none: nothing"},
+	{.name = (char *)PATCHES_AXIS, .kind = PARAM_TEXT,
+	 .help = (char *)"patch series to apply before building; none: nothing"},
 };
 #define N_AXES 5
 

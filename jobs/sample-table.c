@@ -45,8 +45,8 @@ static bool word(struct cursor *k, char *w, size_t size)
 	return true;
 }
 
-/* " LOC: ... Local timer interrupts" is LOC:Local_timer_interrupts, " 24: ... PCI-MSI 512-edge eth0" 24:PCI-MSI.512-edge.eth0,
- * and " NET_RX: ..." plain NET_RX, as lkp-tests has them. */
+/* " LOC: ... Local timer interrupts" is LOC:Local_timer_interrupts, " 24: ... PCI-MSI 512-edge eth0"
+ * 24:PCI-MSI.512-edge.eth0, and " NET_RX: ..." plain NET_RX, as lkp-tests has them. */
 static void row_name(char *out, size_t size, const char *label, struct cursor rest)
 {
 	bool irq = label[0] >= '0' && label[0] <= '9';

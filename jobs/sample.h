@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * sample.h - files that sample_file of prelude.sh writes: a kernel file again and again, each time after a line
- * "uptime: S". Counters become what was counted between the first and the last sample, gauges the mean over the samples.
+ * "uptime: S". Counters become what was counted between the first and the last sample, gauges the mean over the
+ * samples.
  *
  *	struct proc_samples it = {.text = text, .len = len};
  *	while (next_sample(&it, &s)) ...

@@ -128,7 +128,8 @@ char *build_first_error(const char *log, bool kernel, bool *ret_infra)
 
 static bool in_name(char c) { return c && (isalnum((unsigned char)c) || strchr("_-+", c)); }
 
-/* The path as a whole: "vendor/lib/x" and "/src/vendor/lib" name vendor/lib, "vendor/library" and "vendor/lib.c" do not. */
+/* The path as a whole: "vendor/lib/x" and "/src/vendor/lib" name vendor/lib, "vendor/library" and "vendor/lib.c" do
+ * not. */
 static bool names_path(const char *text, const char *path)
 {
 	for (const char *at = text; (at = strstr(at, path)); at++) {

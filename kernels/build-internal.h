@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * kernels/build-internal.h - between the build*.c files. A build is one struct job that goes through: key (build-cache.c) -> what
- * to go on from (build-start.c) -> worktree (build-worktree.c) -> kernel or program (build-kernel.c, build-program.c),
- * each step of which runs in a box (build-sandbox.c, box.h) -> cache.
+ * kernels/build-internal.h - between the build*.c files. A build is one struct job that goes through: key
+ * (build-cache.c) -> what to go on from (build-start.c) -> worktree (build-worktree.c) -> kernel or program
+ * (build-kernel.c, build-program.c), each step of which runs in a box (build-sandbox.c, box.h) -> cache.
  */
 #ifndef KPB_KERNELS_BUILD_INTERNAL_H
 #define KPB_KERNELS_BUILD_INTERNAL_H

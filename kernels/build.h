@@ -15,10 +15,10 @@
 #include "lib/states.h"
 
 /*
- * align_functions: a change elsewhere moves functions to other addresses, and that alone can make one faster or slower. With
- * CONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y where the tree has it (and EXPERT, which it depends on), else with
- * KCFLAGS=-falign-functions=64, no function moves relative to cache lines. Programs get KCFLAGS in their environment; what
- * they make of it is theirs. Such builds have a key and a worktree of their own.
+ * align_functions: a change elsewhere moves functions to other addresses, and that alone can make one faster or slower.
+ * With CONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y where the tree has it (and EXPERT, which it depends on), else with
+ * KCFLAGS=-falign-functions=64, no function moves relative to cache lines. Programs get KCFLAGS in their environment;
+ * what they make of it is theirs. Such builds have a key and a worktree of their own.
  */
 enum build_kind { BUILD_KERNEL, BUILD_PROGRAM };
 
@@ -58,8 +58,8 @@ struct build_result {
 void build_result_release(struct build_result *r);
 /* 0 also when state is not BUILD_OK; negative only for trouble that leaves no state. */
 int build_commit(const struct build_request *q, struct build_result *ret);
-/* Which of the commits lie finished and ok in the cache (q->commit is not looked at): ret[i]. Nothing is kept there for the
- * caller: a build may go meanwhile. */
+/* Which of the commits lie finished and ok in the cache (q->commit is not looked at): ret[i]. Nothing is kept there for
+ * the caller: a build may go meanwhile. */
 int build_ready(const struct build_request *q, char *const *oid, size_t n, bool *ret);
 /* Removes the finished builds and objects not used for longest until max_bytes (0: 20 GiB) suffice; happens by itself
  * now and then. Returns how many went. */
@@ -69,14 +69,14 @@ int build_cache_prune(const char *cache_dir, int64_t max_bytes);
 void build_make_room(const char *state_dir, const char *cache_dir, int64_t need);
 /* Bytes free where there are fewer. */
 int64_t build_room(const char *state_dir, const char *cache_dir);
-/* What besides the commit decides how an image comes out: configuration text, compiler, linker, our recipe. 8 hex digits;
- * builds of different epochs must not be compared. */
+/* What besides the commit decides how an image comes out: configuration text, compiler, linker, our recipe. 8 hex
+ * digits; builds of different epochs must not be compared. */
 #define BUILD_EPOCH 9
 int build_epoch(enum build_kind kind, const char *kconfig, char ret[BUILD_EPOCH]);
 /* Merged fragment text of a config (with its "# include: NAME" lines resolved). */
 int kconfig_fragment(const char *name, struct buf *ret);
-/* A .config as the kernel's configuration tools write it: printable ASCII; empty lines, "# ..." and CONFIG_NAME=y, m, n,
- * a number or a string in quotes without $ ` \ and ", so that no terminal, shell or make that reads it later does
+/* A .config as the kernel's configuration tools write it: printable ASCII; empty lines, "# ..." and CONFIG_NAME=y, m,
+ * n, a number or a string in quotes without $ ` \ and ", so that no terminal, shell or make that reads it later does
  * anything. Else -EBADMSG, and the message says "its .config holds what no configuration tool writes: ...". */
 int kconfig_check(const char *text, size_t len);
 

@@ -102,9 +102,12 @@ struct head {
 /* Words that stand before parentheses in a declaration and are no function's name. */
 static bool is_attribute(const char *w)
 {
-	static const char *const words[] = {"__attribute__", "__acquires", "__releases", "__must_hold", "__printf", "__scanf",
-					    "__section", "__aligned", "__alias", "__cond_acquires", "__assume_aligned", "__alloc_size",
-					    "__free", "__diagnose_as", "__no_sanitize", "__must_hold_shared", "__realloc_size", "typeof",
+	static const char *const words[] = {"__attribute__", "__acquires", "__releases", "__must_hold", "__printf",
+					    "__scanf",
+					    "__section", "__aligned", "__alias", "__cond_acquires", "__assume_aligned",
+					    "__alloc_size",
+					    "__free", "__diagnose_as", "__no_sanitize", "__must_hold_shared",
+					    "__realloc_size", "typeof",
 					    "__typeof__", "asm", "__asm__", "_Alignas", "__nonstring", "__context__"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(words); i++)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cfunc.h - finds the function definitions in C source text, well enough to map changed lines to functions: comments,
- * literals and preprocessor lines are skipped, braces counted, a closing brace in the first column always ends a function
- * (kernel style), so that #ifdef branches with unequal braces do no lasting harm.
+ * literals and preprocessor lines are skipped, braces counted, a closing brace in the first column always ends a
+ * function (kernel style), so that #ifdef branches with unequal braces do no lasting harm.
  *
  * Names are those of the symbols: SYSCALL_DEFINE3(socket, ...) is "__do_sys_socket", BPF_CALL_2(bpf_x, ...) is "bpf_x".
  */

@@ -10,7 +10,8 @@ static void pad(struct buf *b, size_t to)
 	buf_add(b, zero, (to - b->len % to) % to);
 }
 
-static void entry(struct cpio *c, const char *path, unsigned mode, const void *data, size_t n, unsigned major, unsigned minor)
+static void entry(struct cpio *c, const char *path, unsigned mode, const void *data, size_t n, unsigned major,
+		  unsigned minor)
 {
 	buf_addf(&c->b, "070701%08x%08x%08x%08x%08x%08x%08zx%08x%08x%08x%08x%08zx%08x", c->ino++, mode, 0, 0,
 		 S_ISDIR(mode) ? 2 : 1, 0, n, 0, 0, major, minor, strlen(path) + 1, 0);

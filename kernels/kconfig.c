@@ -47,7 +47,8 @@ static int add_fragment(const char *name, int depth, struct buf *out)
 	r = fs_read(path, FRAGMENT_MAX, &text);
 	if (r < 0)
 		return r;
-	for (char *save = NULL, *l = text.s ? strtok_r(text.s, "\n", &save) : NULL; r == 0 && l; l = strtok_r(NULL, "\n", &save)) {
+	for (char *save = NULL, *l = text.s ? strtok_r(text.s, "\n", &save) : NULL; r == 0 && l;
+	     l = strtok_r(NULL, "\n", &save)) {
 		char *word, *end = NULL;
 
 		if (!startswith(l, include)) {
@@ -55,7 +56,8 @@ static int add_fragment(const char *name, int depth, struct buf *out)
 			continue;
 		}
 		word = strtok_r(l + strlen(include), " \t\r", &end);
-		r = word ? add_fragment(word, depth + 1, out) : err_set(-EINVAL, "'%s': \"# include:\" wants a name", path);
+		r = word ? add_fragment(word, depth + 1, out)
+			 : err_set(-EINVAL, "'%s': \"# include:\" wants a name", path);
 	}
 	return r;
 }

@@ -26,7 +26,8 @@ enum child_end child_wait(pid_t pid, const struct child_watch *w, int *ret_statu
 #define BOOT_FOLDER ".boot"
 int boot_folder_make(const char *out_dir, char **ret_path, int *ret_lock);
 
-/* A program or library of our own: chosen (may be NULL), beside us, or where make or make install puts it. NULL: nowhere. */
+/* A program or library of our own: chosen (may be NULL), beside us, or where make or make install puts it. NULL:
+ * nowhere. */
 char *find_own(const char *name, const char *chosen);
 
 /* What went wrong in the kernel by its console: "kernel panic: ...", "oops: ...", or NULL (new string). */

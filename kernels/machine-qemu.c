@@ -25,8 +25,9 @@
 #define EMULATED_CPU "qemu64"
 #define RTC_BASE "2024-01-01T00:00:00"
 
-/* The same words for each driver: nothing of the host's or the bootloader's moods may change what a kernel does. oops=panic,
- * panic=-1: a broken kernel ends at once instead of measuring on. reboot=t: no waiting for a keyboard controller. */
+/* The same words for each driver: nothing of the host's or the bootloader's moods may change what a kernel does.
+ * oops=panic, panic=-1: a broken kernel ends at once instead of measuring on. reboot=t: no waiting for a keyboard
+ * controller. */
 #define KERNEL_ARGS "console=ttyS0 rdinit=/init panic=-1 oops=panic reboot=t nokaslr random.trust_cpu=off"
 
 struct qemu { char *program, *append; int memory_mb, shift; double boot_timeout_s; };
@@ -67,8 +68,8 @@ static const char *program(const struct machine *m)
 	return p && *p ? p : DEFAULT_QEMU;
 }
 
-/* A /dev/kvm that is there and starts guests, but in which no kernel says a word, is remembered until the host boots anew
- * (a nested hypervisor without all features, say). The mark holds the host's boot id. */
+/* A /dev/kvm that is there and starts guests, but in which no kernel says a word, is remembered until the host boots
+ * anew (a nested hypervisor without all features, say). The mark holds the host's boot id. */
 static char *kvm_mark(void)
 {
 	_cleanup_free_ char *cache = NULL;
@@ -137,8 +138,8 @@ static char *describe(const struct machine *m, bool icount)
 	buf_adds(&b, "virtual machine, QEMU ");
 	if (qemu_version(m, &b) < 0)
 		buf_adds(&b, "(not installed)");
-	buf_addf(&b, " %s, %d CPU%s (%s) with %dM memory", !icount && have_kvm() ? "KVM" : "TCG", cpus, cpus > 1 ? "s" : "",
-		 !icount && have_kvm() ? "host" : EMULATED_CPU, options(m)->memory_mb);
+	buf_addf(&b, " %s, %d CPU%s (%s) with %dM memory", !icount && have_kvm() ? "KVM" : "TCG", cpus,
+		 cpus > 1 ? "s" : "", !icount && have_kvm() ? "host" : EMULATED_CPU, options(m)->memory_mb);
 	if (icount)
 		buf_addf(&b, ", deterministic: counts instructions, one is %d ns; no caches, no cross-CPU effects",
 			 1 << options(m)->shift);
@@ -158,7 +159,8 @@ static int qemu_profile_check(const struct machine *m)
 			    *arg = plugin ? xasprintf("%s,probe=on", plugin) : NULL;
 	_cleanup_(proc_result_release) struct proc_result p = {0};
 	struct proc_spec s = {.argv = ARGV(program(m), "-machine", "none", "-nodefaults", "-no-user-config", "-display",
-					   "none", "-accel", "tcg", "-plugin", arg), .env_clear = true, .timeout_s = 30};
+					   "none", "-accel", "tcg", "-plugin", arg), .env_clear = true,
+					   .timeout_s = 30};
 	int r;
 
 	if (!plugin)
@@ -213,7 +215,8 @@ static int write_initrd(struct vm *vm)
 /* What an earlier boot left in the same folder must not pass for this one's. */
 static int clear_old(struct vm *vm)
 {
-	_cleanup_free_ char *result = xasprintf("%s/result", vm->q->out_dir), *packed = xasprintf("%s.zst", vm->console);
+	_cleanup_free_ char *result = xasprintf("%s/result", vm->q->out_dir),
+			    *packed = xasprintf("%s.zst", vm->console);
 
 	(void)unlink(vm->console);
 	(void)unlink(packed);
@@ -289,8 +292,8 @@ static void add_profile(const struct vm *vm, struct strv *a)
 /* The words that make the machine, for us and for who reproduces a case: accel and cpu as they stand there. */
 static void machine_words(const struct machine *m, bool icount, const char *accel, const char *cpu, struct strv *a)
 {
-	strv_addv(a, ARGV("-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc", "-accel",
-			  accel));
+	strv_addv(a, ARGV("-no-user-config", "-nodefaults", "-display", "none", "-no-reboot", "-machine", "pc",
+			  "-accel", accel));
 	if (icount) {
 		strv_add(a, "-icount");
 		strv_addf(a, "shift=%d,sleep=off", options(m)->shift);
@@ -322,8 +325,8 @@ static void command_line(const struct vm *vm, struct strv *a)
 	add_profile(vm, a);
 	add_file(a, "-chardev", "file,id=console,path=", vm->console);
 	add_file(a, "-chardev", "file,id=results,path=", vm->results);
-	strv_addv(a, ARGV("-serial", "chardev:console", "-serial", "chardev:results", "-kernel", vm->q->image, "-initrd",
-			  vm->initrd, "-append", arguments));
+	strv_addv(a, ARGV("-serial", "chardev:console", "-serial", "chardev:results", "-kernel", vm->q->image,
+			  "-initrd", vm->initrd, "-append", arguments));
 }
 
 /* ---- while it runs ---- */
@@ -371,7 +374,8 @@ static int verdict_hang(struct vm *vm, struct boot_result *ret)
 	if (!vm->seen.len)
 		return boot_verdict(ret, RUN_BOOT_FAILED, "no boot: the kernel printed nothing in %g s", vm->boot_s);
 	if (!vm->started_at)
-		return boot_verdict(ret, RUN_BOOT_FAILED, "hang while booting: the script did not start within %g s", vm->boot_s);
+		return boot_verdict(ret, RUN_BOOT_FAILED, "hang while booting: the script did not start within %g s",
+				    vm->boot_s);
 	return boot_verdict(ret, RUN_TIMEOUT, "the guest hangs: no end %g s after its start", vm->total_s);
 }
 
@@ -383,14 +387,14 @@ static int verdict_died(struct vm *vm, int status, struct boot_result *ret)
 	(void)fs_read(vm->log, 1u << 20, &log);
 	line = last_line(buf_str(&log));
 	if (status == 128 + 25) /* SIGXFSZ */
-		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED, "the guest wrote more than %u MiB",
-				    OUTPUT_MAX >> 20);
+		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED,
+				    "the guest wrote more than %u MiB", OUTPUT_MAX >> 20);
 	if (status == 128 + 9 || status == 128 + 15)
 		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED,
 				    "the guest died: QEMU was killed from outside by signal %d", status - 128);
 	if (status > 128)
-		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED, "the guest died: QEMU got signal %d%s%s",
-				    status - 128, *line ? ": " : "", line);
+		return boot_verdict(ret, vm->started_at ? RUN_CRASHED : RUN_BOOT_FAILED,
+				    "the guest died: QEMU got signal %d%s%s", status - 128, *line ? ": " : "", line);
 	if (strstr(line, "kernel"))
 		return boot_verdict(ret, RUN_BOOT_FAILED, "no boot: QEMU refused the image: %s", line);
 	return boot_verdict(ret, RUN_INFRA, "QEMU ended with status %d: %s", status, line);
@@ -423,7 +427,8 @@ static int verdict_reset(struct vm *vm, struct boot_result *ret)
 	if (end.timed_out)
 		return boot_verdict(ret, RUN_TIMEOUT, "the script took longer than %g s", vm->q->script_timeout_s);
 	if (end.cut)
-		return boot_verdict(ret, RUN_CRASHED, "the script left more files than can be taken (256 files, 32 MiB)");
+		return boot_verdict(ret, RUN_CRASHED,
+				    "the script left more files than can be taken (256 files, 32 MiB)");
 	ret->verdict = RUN_OK;
 	return 0;
 }

@@ -216,8 +216,8 @@ int machine_boot(const struct boot_request *q, struct boot_result *ret)
 	usec_t start = mono_usec();
 
 	if (!ops)
-		return err_set(-ENOENT, "machine '%s' has the unknown driver '%s'", q->machine->name ? q->machine->name : "",
-			       q->machine->driver ? q->machine->driver : "");
+		return err_set(-ENOENT, "machine '%s' has the unknown driver '%s'",
+			       q->machine->name ? q->machine->name : "", q->machine->driver ? q->machine->driver : "");
 	r.isolated = ops->flags & MACHINE_BOOTS; /* a guest; others tell by themselves */
 	if ((ops->flags & MACHINE_BOOTS) && (!q->image || access(q->image, R_OK) < 0))
 		boot_verdict(&r, RUN_INFRA, "kernel image '%s' is missing", q->image ? q->image : "");

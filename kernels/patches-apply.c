@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A patch series on top of a commit: the steps of "git am" (mailsplit, mailinfo, apply, write-tree, commit-tree) on an index
- * of our own in the mirror. There is no work tree, so no path of a patch can lead anywhere.
+ * A patch series on top of a commit: the steps of "git am" (mailsplit, mailinfo, apply, write-tree, commit-tree) on an
+ * index of our own in the mirror. There is no work tree, so no path of a patch can lead anywhere.
  */
 #include "kernels/patches-series.h"
 #include "kernels/patches.h"
@@ -311,7 +311,8 @@ static int commit(struct apply *a, const struct mail *m)
 	if (r >= 0)
 		r = git_id(a, ARGV("write-tree"), NULL, "write a tree", &tree);
 	if (r >= 0)
-		r = git_id(a, ARGV("commit-tree", "--no-gpg-sign", "-p", a->head, "-F", path, tree), &env, "write a commit", &a->head);
+		r = git_id(a, ARGV("commit-tree", "--no-gpg-sign", "-p", a->head, "-F", path, tree), &env,
+			   "write a commit", &a->head);
 	if (r == -EIO) { /* a date or a name that git does not take */
 		_cleanup_free_ char *why = xasprintf("gives no commit: %s", err_msg());
 
@@ -336,7 +337,8 @@ static int apply_mail(struct apply *a, size_t i)
 	if (r < 0)
 		return r;
 	if (res.status) {
-		_cleanup_free_ char *words = git_words(&res), *why = xasprintf("does not apply on %.12s: %s", a->base, words);
+		_cleanup_free_ char *words = git_words(&res),
+				    *why = xasprintf("does not apply on %.12s: %s", a->base, words);
 
 		return refuse_mail(a, &m, why);
 	}
@@ -488,7 +490,8 @@ static void tidy(const char *git_dir, const char *lock_path)
 
 int patches_apply(const char *git_dir, const char *base, const struct patches *s, bool wait, struct patched *ret)
 {
-	_cleanup_free_ char *real = realpath(git_dir, NULL), *lock_path = xasprintf("%s.lock", git_dir); /* as tree_fetch() has it */
+	_cleanup_free_ char *real = realpath(git_dir, NULL),
+			    *lock_path = xasprintf("%s.lock", git_dir); /* as tree_fetch() has it */
 	_cleanup_close_ int lock = -1;
 	int r;
 

@@ -371,8 +371,8 @@ static int check_numbers(const struct series_box *b, const struct group *g)
 			return refuse_series(b, "has a patch %u/%u, which is no number of a series", number,
 					     g->s.total);
 		if (where[number])
-			return refuse_series(b, "has %u/%u of %s twice: mails %zu and %zu", number, g->s.total, buf_str(&name),
-				      where[number], i + 1);
+			return refuse_series(b, "has %u/%u of %s twice: mails %zu and %zu", number, g->s.total,
+					     buf_str(&name), where[number], i + 1);
 		where[number] = i + 1;
 	}
 	for (unsigned k = 1; k <= g->s.total; k++)
@@ -380,8 +380,9 @@ static int check_numbers(const struct series_box *b, const struct group *g)
 			buf_addf(&missing, "%s%u/%u", missing.len ? ", " : "", k, g->s.total);
 	if (n > MAX_NAMED)
 		buf_addf(&missing, " and %u more", n - MAX_NAMED);
-	return n ? refuse_series(b, "is not whole: of %s %s %s missing (what a file 'series' lists is applied as it is)",
-			  buf_str(&name), buf_str(&missing), n == 1 ? "is" : "are")
+	return n ? refuse_series(b,
+				 "is not whole: of %s %s %s missing (what a file 'series' lists is applied as it is)",
+				 buf_str(&name), buf_str(&missing), n == 1 ? "is" : "are")
 		 : 0;
 }
 

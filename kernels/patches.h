@@ -12,9 +12,9 @@
  *
  * Applied as "git am" does, by the commands that it is made of, without a checkout: nothing is written but objects and
  * one reference of the mirror and the folder GIT_DIR.patching, which the next call removes after a kill. No hook, no
- * signature, no configuration of a user. Authors and their dates are the mails'; the committer is kperfbot at the base's
- * date, so the same base and series give the same ids everywhere. The mails may hold anything: what git does not take
- * (paths with "..", ".git", absolute ones) is refused, a diff must fit exactly, sizes are limited.
+ * signature, no configuration of a user. Authors and their dates are the mails'; the committer is kperfbot at the
+ * base's date, so the same base and series give the same ids everywhere. The mails may hold anything: what git does not
+ * take (paths with "..", ".git", absolute ones) is refused, a diff must fit exactly, sizes are limited.
  */
 #ifndef KPB_KERNELS_PATCHES_H
 #define KPB_KERNELS_PATCHES_H
@@ -32,8 +32,8 @@ struct patches {
 	struct patch_file *v; size_t n, cap;
 	bool listed;                    /* somebody wrote down the files in their order */
 };
-/* path: an mbox or one mail; a folder with a file "series" that lists patch files, or else of *.patch, *.eml and *.mbox in
- * the order of their names; or such a list itself, whose files are in its folder or below. */
+/* path: an mbox or one mail; a folder with a file "series" that lists patch files, or else of *.patch, *.eml and *.mbox
+ * in the order of their names; or such a list itself, whose files are in its folder or below. */
 int patches_read(const char *path, struct patches *ret);
 void patches_release(struct patches *s);
 

@@ -27,7 +27,8 @@ static struct profile_row *rows_of(const struct fns f[2], const double ops[2], s
 	size_t i[2] = {0, 0}, n = 0;
 
 	while (i[0] < f[0].n || i[1] < f[1].n) {
-		const struct profile_fn *at[2] = {i[0] < f[0].n ? &f[0].v[i[0]] : NULL, i[1] < f[1].n ? &f[1].v[i[1]] : NULL};
+		const struct profile_fn *at[2] = {i[0] < f[0].n ? &f[0].v[i[0]] : NULL,
+						  i[1] < f[1].n ? &f[1].v[i[1]] : NULL};
 		int c = !at[0] ? 1 : !at[1] ? -1 : strcmp(at[0]->name, at[1]->name);
 		struct profile_row *row = &rows[n++];
 
@@ -54,7 +55,8 @@ int profile_diff(const struct profile *base, const struct profile *head, struct 
 	double ops[2] = {base->operations, head->operations};
 
 	if ((ops[0] > 0) != (ops[1] > 0))
-		return err_set(-EINVAL, "only one of the two profiles knows its operations, so they cannot be compared");
+		return err_set(-EINVAL,
+			       "only one of the two profiles knows its operations, so they cannot be compared");
 	if (!(ops[0] > 0))
 		ops[0] = ops[1] = 1;
 	d.row = rows_of(fn, ops, &d.n);

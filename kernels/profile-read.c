@@ -90,8 +90,8 @@ int counts_read(const void *data, size_t n, struct counts *ret)
 		sizes += b->addr ? b->insns : 0;
 	}
 	if (c.n < records || r.p != r.end || c.stops > c.starts) {
-		int e = err_set(-EBADMSG, "the count file is damaged at byte %zu, record %zu", (size_t)(r.p - (const uint8_t *)data),
-				c.n);
+		int e = err_set(-EBADMSG, "the count file is damaged at byte %zu, record %zu",
+				(size_t)(r.p - (const uint8_t *)data), c.n);
 
 		counts_release(&c);
 		return e;

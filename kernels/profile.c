@@ -43,7 +43,8 @@ static size_t base_length(const char *name, bool *ret_part)
 /* Names of the linker script: they stand where a function stands, and are none. */
 static bool is_label(const char *name)
 {
-	static const char *const labels[] = {"_text", "_stext", "_sinittext", "__init_begin", "startup_64", "_sexittext"};
+	static const char *const labels[] = {"_text", "_stext", "_sinittext", "__init_begin", "startup_64",
+					     "_sexittext"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(labels); i++)
 		if (streq(name, labels[i]))
@@ -94,8 +95,8 @@ static size_t symbol_below(const struct symbols *s, uint64_t addr, uint64_t *ret
 	return lo ? first_of(s, lo - 1) : SIZE_MAX;
 }
 
-/* Where the names that begin with it start in the order of names. "name.isra.0" stands right behind "name": no character
- * of a name is less than the point. */
+/* Where the names that begin with it start in the order of names. "name.isra.0" stands right behind "name": no
+ * character of a name is less than the point. */
 static size_t name_from(const struct symbols *s, const char *name)
 {
 	size_t lo = 0, hi = s->n;
@@ -213,7 +214,8 @@ int profile_make(const struct counts *c, const struct symbols *s, struct profile
 	struct line_place last = {SIZE_MAX, 0};
 
 	if (!c->starts)
-		return err_set(-ENODATA, "counting never began: the script has no start mark, or its root image no kpb-mark");
+		return err_set(-ENODATA,
+			       "counting never began: the script has no start mark, or its root image no kpb-mark");
 	if (c->stops < c->starts)
 		return err_set(-ENODATA, "the guest ended before the stop mark");
 	for (size_t i = 0; i < c->n; i++) {
@@ -354,7 +356,8 @@ int profile_write(const struct profile *p, const char *path_zst)
 {
 	_cleanup_buf_ struct buf b = {0};
 
-	buf_addf(&b, HEAD "\noperations %.17g\ninstructions %" PRIu64 "\nuser %" PRIu64 "\n", p->operations, p->insns, p->user);
+	buf_addf(&b, HEAD "\noperations %.17g\ninstructions %" PRIu64 "\nuser %" PRIu64 "\n", p->operations, p->insns,
+		 p->user);
 	for (size_t i = 0; i < p->n; i++) {
 		add_word(&b, p->fn[i].name);
 		buf_addf(&b, " %" PRIu64 " %" PRIu64 "\n", p->fn[i].entries, p->fn[i].insns);
@@ -414,7 +417,8 @@ static bool take_line(struct profile *p, char *line)
 	for (char *w = strtok_r(line, " ", &save); w && n < 4; w = strtok_r(NULL, " ", &save))
 		word[n++] = w;
 	if (n == 3 && get_count(word[1], &f.entries) && get_count(word[2], &f.insns)) {
-		add_fn(p, term_safe(streq(word[0], "[outside_vmlinux]") ? PROFILE_OUTSIDE : word[0]), f.entries, f.insns);
+		add_fn(p, term_safe(streq(word[0], "[outside_vmlinux]") ? PROFILE_OUTSIDE : word[0]), f.entries,
+		       f.insns);
 		return true;
 	}
 	if (n == 3)

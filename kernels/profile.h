@@ -8,11 +8,13 @@
  *	profile_make(&c, &sym, &p);                             functions: entries, instructions
  *	p.operations = 10870;
  *	profile_write(&p, "profile.zst");
- *	profile_diff(&base, &head, &d);                         instructions per operation, sorted by the size of the change
+ *	profile_diff(&base, &head, &d);                         instructions per operation, sorted by the size of the
+ * change
  *
  * entries: how often a block began right at the function's address, so calls (a function that loops back to its very
- * first instruction counts those too); those of foo.part.0 only where foo itself is inlined. Instructions of compiler-made parts (foo.isra.0, foo.part.0, foo.cold) belong to
- * foo, as do those of functions inlined into it. Static functions of one name in several files are one row.
+ * first instruction counts those too); those of foo.part.0 only where foo itself is inlined. Instructions of
+ * compiler-made parts (foo.isra.0, foo.part.0, foo.cold) belong to foo, as do those of functions inlined into it. Static
+ * functions of one name in several files are one row.
  *
  * Where the build has debug information, profile_lines() adds source lines and inlined functions.
  */
@@ -39,7 +41,8 @@ int symbols_parse(const char *text, size_t len, struct symbols *ret);
 int symbols_read(const char *system_map, struct symbols *ret);
 void symbols_release(struct symbols *s);
 /* The name under which a function's address is counted: itself, another name of the same place, or (the copy that the
- * compiler made) "name.isra.0" -> "name". NULL: the kernel has no such function, so it is inlined or was not compiled. */
+ * compiler made) "name.isra.0" -> "name". NULL: the kernel has no such function, so it is inlined or was not compiled.
+ */
 const char *symbols_counted_as(const struct symbols *s, const char *name);
 /* Symbols that are a function: itself and its copies, but not its .part and .cold. Returns how many functions have that
  * name (static ones of several files); 0: none, or only parts of it. */
@@ -48,12 +51,13 @@ size_t symbols_of(const struct symbols *s, const char *name, struct strv *ret_or
 char *symbols_path(const char *image_path);
 
 /* ---- profiles ---- */
-struct profile_fn { char *name; uint64_t entries, insns, parts; };     /* parts: entries of .part and .cold, while made */
+struct profile_fn { char *name; uint64_t entries, insns,
+		   parts; };     /* parts: entries of .part and .cold, while made */
 struct profile_line { char *file; uint32_t line; uint64_t execs; };
 struct profile {
 	struct profile_fn *fn; size_t n, cap;   /* kernel functions that ran, by name */
-	/* only with profile_lines(): instructions of inlined functions wherever they are, by name; executions of each line
-	 * (of its instruction that ran most), by file and line */
+	/* only with profile_lines(): instructions of inlined functions wherever they are, by name; executions of each
+	 * line (of its instruction that ran most), by file and line */
 	struct profile_fn *inlined; size_t n_inlined, cap_inlined;
 	struct profile_line *line; size_t n_lines, cap_lines;
 	uint64_t insns, user;                   /* all, and of these in user space */
@@ -63,8 +67,8 @@ struct profile {
 /* -ENODATA where the marks were not met: counting never began, or was cut off before its end. */
 int profile_make(const struct counts *c, const struct symbols *s, struct profile *ret);
 const struct profile_fn *profile_get(const struct profile *p, const char *name);
-/* Asks binutils' addr2line about each executed instruction; vmlinux (or a file of its debug information) must have DWARF.
- * What was added before a failure stays, so release p then. */
+/* Asks binutils' addr2line about each executed instruction; vmlinux (or a file of its debug information) must have
+ * DWARF. What was added before a failure stays, so release p then. */
 int profile_lines(const struct counts *c, const char *vmlinux, struct profile *p);
 void profile_add_inlined(struct profile *p, const char *name, uint64_t insns);
 void profile_add_line(struct profile *p, const char *file, uint32_t line, uint64_t execs);
@@ -87,7 +91,8 @@ struct profile_row { const char *name; double entries[2], insns[2], delta; };
 struct profile_diff {
 	struct profile_row *row; size_t n;      /* kernel functions, the largest |delta| first */
 	struct profile_row user, total;
-	/* where both have lines: inlined functions, whose instructions are part of those above; entries are not known */
+	/* where both have lines: inlined functions, whose instructions are part of those above; entries are not
+	 * known */
 	struct profile_row *inlined; size_t n_inlined;
 };
 /* -EINVAL when the operations of one are known and not those of the other. With neither known, per run. */

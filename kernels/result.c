@@ -108,7 +108,8 @@ static int write_file(const char *dir, const char *name, const void *data, size_
 	int r = fs_mkdir_parent(path), fd;
 
 	if (r < 0)
-		return r == -EEXIST || r == -ENOTDIR ? err_set(-EBADMSG, "'%s' in the results is file and folder", name) : r;
+		return r == -EEXIST || r == -ENOTDIR ? err_set(-EBADMSG, "'%s' in the results is file and folder", name)
+						     : r;
 	fd = open(path, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0644);
 	if (fd < 0 && errno == EEXIST)
 		return err_set(-EBADMSG, "'%s' is twice in the results", name);
@@ -144,7 +145,8 @@ static int untar(const struct buf *tar, const char *dir, struct result_end *ret)
 			return 0;
 		for (int i = 0; i < 512; i++)
 			real += i >= 148 && i < 156 ? 0 : (uint8_t)h[i];
-		if (memcmp(h + 257, "ustar", 5) || octal(h + 148, 8, &sum) < 0 || sum != real || octal(h + 124, 12, &size) < 0)
+		if (memcmp(h + 257, "ustar", 5) || octal(h + 148, 8, &sum) < 0 || sum != real ||
+		    octal(h + 124, 12, &size) < 0)
 			return err_set(-EBADMSG, "a damaged entry in the archive of the results");
 		memcpy(name, h, 100);
 		name[100] = 0;

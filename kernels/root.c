@@ -22,7 +22,8 @@ struct image {
 	size_t n, cap;
 };
 
-static const char *const search_path[] = {"/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin", "/sbin"};
+static const char *const search_path[] = {"/usr/local/bin", "/usr/local/sbin", "/usr/bin", "/usr/sbin", "/bin",
+					  "/sbin"};
 static const struct { const char *path, *target; } fixed_links[] = {
 	{"bin", "usr/bin"}, {"sbin", "usr/sbin"}, {"lib", "usr/lib"}, {"lib64", "usr/lib64"},
 };
@@ -185,7 +186,8 @@ static int add_program(struct image *m, const char *program)
 		return 0;
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(search_path); i++) {
-		_cleanup_free_ char *path = *program == '/' ? xstrdup(program) : xasprintf("%s/%s", search_path[i], program);
+		_cleanup_free_ char *path =
+			*program == '/' ? xstrdup(program) : xasprintf("%s/%s", search_path[i], program);
 		_cleanup_free_ char *real = NULL, *name = NULL;
 		int r;
 
@@ -199,7 +201,8 @@ static int add_program(struct image *m, const char *program)
 		}
 		return r < 0 ? r : add_libraries(m, real ? real : path);
 	}
-	return err_set(-ENOENT, "the root image needs the program '%s': install its package ('kperfbot' lists them: make deps)",
+	return err_set(-ENOENT,
+		       "the root image needs the program '%s': install its package ('kperfbot' lists them: make deps)",
 		       program);
 }
 
@@ -232,7 +235,8 @@ static int collect_programs(const char *const *programs, struct image *m)
 	int r;
 
 	if (!agent)
-		return err_set(-ENOENT, "cannot find the guest agent beside the program or in '%s' (make builds it)", fs_data_dir());
+		return err_set(-ENOENT, "cannot find the guest agent beside the program or in '%s' (make builds it)",
+			       fs_data_dir());
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_dirs); i++)
 		image_add(m, fixed_dirs[i], NULL, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(fixed_links); i++)
@@ -370,7 +374,8 @@ static int build(const char *dir, const char *stamp_path, const char *const *pro
 
 int root_image_make(const char *cache_dir, const char *const *programs, struct root_image *ret)
 {
-	_cleanup_free_ char *dir = xasprintf("%s/root", cache_dir), *stamp_path = NULL, *agent = find_agent(), *lock = NULL;
+	_cleanup_free_ char *dir = xasprintf("%s/root", cache_dir), *stamp_path = NULL, *agent = find_agent(),
+			    *lock = NULL;
 	_cleanup_strv_ struct strv sorted = {0};
 	_cleanup_buf_ struct buf key = {0};
 	_cleanup_close_ int fd = -1;

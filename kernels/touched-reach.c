@@ -5,8 +5,8 @@
 
 #define NAMED 5                 /* functions named in the evidence */
 
-/* What one function says. With debug information a function that ran, and none of its changed lines, says nothing: those
- * lines may have no code, or lie on a path that was not taken. */
+/* What one function says. With debug information a function that ran, and none of its changed lines, says nothing:
+ * those lines may have no code, or lie on a path that was not taken. */
 enum ran_part { P_RAN, P_NOT, P_OPEN, P_ABSENT };
 
 static enum ran_part part_of(const struct reach *r)
@@ -111,8 +111,8 @@ static void add_yes(const struct touched *t, const struct reach_sum *s, double o
 		buf_addf(out, "; of a larger change, the rest of which was not looked at");
 }
 
-enum reach_verdict touched_reached(const struct touched *t, const struct symbols *s, const struct profile *p, reach_lookup lookup,
-				   void *arg, double operations, struct buf *evidence)
+enum reach_verdict touched_reached(const struct touched *t, const struct symbols *s, const struct profile *p,
+				   reach_lookup lookup, void *arg, double operations, struct buf *evidence)
 {
 	struct reach_sum sum = {.r = xcalloc(t->n + 1, sizeof(*sum.r))};
 	enum reach_verdict v;
@@ -154,7 +154,8 @@ static void add_symbols(const struct symbols *s, const char *name, struct strv *
 }
 
 /* The callers of an inlined function; of those that are inlined too, theirs. */
-static void add_callers(const struct touched_file *in, const struct strv *callers, const struct symbols *s, int depth, struct strv *ret)
+static void add_callers(const struct touched_file *in, const struct strv *callers, const struct symbols *s, int depth,
+			struct strv *ret)
 {
 	for (size_t i = 0; i < callers->n; i++) {
 		if (symbols_counted_as(s, callers->v[i])) {

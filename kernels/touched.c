@@ -186,7 +186,8 @@ static struct touched_fn *known(const struct touched *t, const char *file, const
 
 static struct touched_fn *add_function(struct touched_walk *w, const struct touched_side *s, const struct cfunc *f)
 {
-	struct touched_fn t = {.is_static = f->is_static, .is_inline = f->is_inline}, *old = known(&w->out, w->file, f->name);
+	struct touched_fn t = {.is_static = f->is_static, .is_inline = f->is_inline},
+			  *old = known(&w->out, w->file, f->name);
 	struct touched_file *in;
 
 	if (old)
@@ -251,7 +252,8 @@ static void changed_outside(struct touched_walk *w, const git_diff_line *line)
 		strv_add(&w->out.data, w->file);
 }
 
-static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unused_, const git_diff_line *line, void *arg)
+static int on_line(const git_diff_delta *d _unused_, const git_diff_hunk *h _unused_, const git_diff_line *line,
+		   void *arg)
 {
 	struct touched_walk *w = arg;
 	bool added = line->origin == GIT_DIFF_LINE_ADDITION;
@@ -373,7 +375,8 @@ static void climb(struct climb *c, const struct strv *callers, int depth)
 	}
 }
 
-static void reach_by_callers(const struct touched_fn *f, const struct symbols *s, reach_lookup lookup, void *arg, struct reach *r)
+static void reach_by_callers(const struct touched_fn *f, const struct symbols *s, reach_lookup lookup, void *arg,
+			     struct reach *r)
 {
 	struct climb c = {f->in, s, lookup, arg, r, 0, false};
 
@@ -403,8 +406,8 @@ static char *symbol_name(const struct touched_fn *f, const struct symbols *s)
 	return xstrdup(f->name);
 }
 
-void touched_reach(const struct touched_fn *f, const struct symbols *s, const struct profile *p, reach_lookup lookup, void *arg,
-		   struct reach *ret)
+void touched_reach(const struct touched_fn *f, const struct symbols *s, const struct profile *p, reach_lookup lookup,
+		   void *arg, struct reach *ret)
 {
 	_cleanup_free_ char *name = symbol_name(f, s);
 	const char *counted = symbols_counted_as(s, name);
@@ -466,9 +469,11 @@ void reach_text(const struct reach *r, double operations, struct buf *out)
 		break;
 	}
 	if (r->kind == REACH_RAN && r->namesakes > 1)
-		buf_addf(out, ", together with %zu other%s of that name", r->namesakes - 1, r->namesakes == 2 ? "" : "s");
+		buf_addf(out, ", together with %zu other%s of that name", r->namesakes - 1,
+			 r->namesakes == 2 ? "" : "s");
 	if (r->kind == REACH_RAN && r->lines && !r->lines_ran)
-		buf_addf(out, ", but none of its %zu changed line%s is known to have run", r->lines, r->lines == 1 ? "" : "s");
+		buf_addf(out, ", but none of its %zu changed line%s is known to have run", r->lines,
+			 r->lines == 1 ? "" : "s");
 	if (r->lines_ran)
 		buf_addf(out, "; %zu of %zu changed lines executed", r->lines_ran, r->lines);
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * touched.h - which functions a change touches: the lines of the diff of two commits, mapped to functions in the files at
- * both; whether a profiled kernel executed them; and what that says of a test.
+ * touched.h - which functions a change touches: the lines of the diff of two commits, mapped to functions in the files
+ * at both; whether a profiled kernel executed them; and what that says of a test.
  */
 #ifndef KPB_KERNELS_TOUCHED_H
 #define KPB_KERNELS_TOUCHED_H
@@ -10,8 +10,8 @@
 #define INLINE_DEPTH 3          /* a function inlined into one that is inlined into one that is inlined */
 #define TOUCHED_MAX 400         /* functions: of a larger change the rest is not looked at */
 
-/* The functions defined there, after the change. callers[i] of functions.v[i], where noted[i]: only of those by which a changed
- * function may have been inlined. */
+/* The functions defined there, after the change. callers[i] of functions.v[i], where noted[i]: only of those by which a
+ * changed function may have been inlined. */
 struct touched_file { char *path; struct strv functions; struct strv *callers; bool *noted; };
 struct touched_fn {
 	char *name, *file;              /* file: its touched_file's path */
@@ -24,9 +24,9 @@ struct touched {
 	struct touched_fn *v; size_t n, cap;    /* by file and place */
 	struct touched_file **in; size_t n_in, cap_in;
 	struct strv outside;                    /* C files with changed lines outside of all functions */
-	struct strv data;                       /* of these, those where such a line is more than an #include, a declaration, a comment */
+	struct strv data; /* of these, those where such a line is more than an #include, a declaration, a comment */
 	size_t other_files;                     /* changed files that are no C */
-	struct strv other;                      /* of these, those that can change a kernel: Kconfig, Makefiles, assembler */
+	struct strv other; /* of these, those that can change a kernel: Kconfig, Makefiles, assembler */
 	bool cut;                               /* there is more than was looked at: TOUCHED_MAX, or too large for us */
 };
 /* Of a commit against its first parent. */
@@ -58,8 +58,8 @@ struct reach {
 /* 1: a function, under the name it is counted by, ran, so often; 0: it did not; -1: nobody watched it. */
 typedef int (*reach_lookup)(void *arg, const char *name, uint64_t *ret_entries);
 /* p: with lines (profile_lines()), or NULL or without. */
-void touched_reach(const struct touched_fn *f, const struct symbols *s, const struct profile *p, reach_lookup lookup, void *arg,
-		   struct reach *ret);
+void touched_reach(const struct touched_fn *f, const struct symbols *s, const struct profile *p, reach_lookup lookup,
+		   void *arg, struct reach *ret);
 void reach_release(struct reach *r);
 /* "entered 2 times per operation", "inlined; ..." with operations <= 0: in the whole run. */
 void reach_text(const struct reach *r, double operations, struct buf *out);
@@ -71,8 +71,8 @@ enum reach_verdict {
 	REACH_OPEN,             /* only inlined ones, several of one name, data, ...: it cannot be told */
 };
 /* With one sentence of evidence: names, and how often they ran. */
-enum reach_verdict touched_reached(const struct touched *t, const struct symbols *s, const struct profile *p, reach_lookup lookup,
-				   void *arg, double operations, struct buf *evidence);
+enum reach_verdict touched_reached(const struct touched *t, const struct symbols *s, const struct profile *p,
+				   reach_lookup lookup, void *arg, double operations, struct buf *evidence);
 /* The symbols to watch so that touched_reached() can tell: the changed functions and the callers of inlined ones. */
 void touched_symbols(const struct touched *t, const struct symbols *s, struct strv *ret);
 

@@ -37,7 +37,8 @@ static void refs_add(struct tree_refs *r, const char *branch, const char *oid)
 
 int tree_url_check(const char *url)
 {
-	static const char *const schemes[] = {"file://", "git://", "http://", "https://", "ssh://", "git+ssh://", "ssh+git://"};
+	static const char *const schemes[] = {"file://", "git://", "http://", "https://", "ssh://", "git+ssh://",
+					      "ssh+git://"};
 	const char *colon, *slash;
 	_cleanup_free_ char *shown = url_shown(url);
 
@@ -66,7 +67,8 @@ int tree_url_check(const char *url)
 /* What git said, as one line: without the advice that it adds. */
 static char *fetch_words(const char *err)
 {
-	static const char *const advice[] = {"Please make sure", "and the repository exists", "hint:", "remote: Enumerating",
+	static const char *const advice[] = {"Please make sure", "and the repository exists", "hint:",
+					     "remote: Enumerating",
 					     "warning:", "remote: hint:", "remote: warning:"};
 	_cleanup_buf_ struct buf b = {0};
 	_cleanup_free_ char *copy = xstrdup(err);
@@ -208,8 +210,10 @@ static char *git_config_of_account(void)
  * what a server says. In a mirror (git_dir) it may write what there is room for. */
 static int git_run(const struct git_spec *g, const char *credentials, bool trace, struct proc_result *ret)
 {
-	static const char *const keep[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY", "no_proxy",
-					   "NO_PROXY", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE", "SSL_CERT_DIR"};
+	static const char *const keep[] = {"http_proxy", "https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY",
+					   "no_proxy",
+					   "NO_PROXY", "SSH_AUTH_SOCK", "GIT_SSL_CAINFO", "SSL_CERT_FILE",
+					   "SSL_CERT_DIR"};
 	_cleanup_strv_ struct strv argv = {0}, env = {0};
 	_cleanup_free_ char *config = git_config_of_account();
 	struct git_spec s = *g;
@@ -337,7 +341,8 @@ int tree_remote_heads(const char *url, const char *credentials, const char *cons
 		return fetch_failed(&r, "list", url);
 	if (r.truncated)
 		return err_set(-E2BIG, "'%s' has too many branches to list", shown);
-	for (char *save = NULL, *l = r.out.s ? strtok_r(r.out.s, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save)) {
+	for (char *save = NULL, *l = r.out.s ? strtok_r(r.out.s, "\n", &save) : NULL; l;
+	     l = strtok_r(NULL, "\n", &save)) {
 		char *tab = strchr(l, '\t');
 
 		if (!tab || !oid_valid(l, tab - l) || !startswith(tab + 1, prefix) || !tree_ref_valid(tab + 1))

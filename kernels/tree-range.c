@@ -40,14 +40,16 @@ static enum path_class path_class(const char *path)
 	base = base ? base + 1 : path;
 	if (startswith(base, "Kconfig") || startswith(base, "Makefile") || startswith(base, "Kbuild"))
 		/* Documentation/Kconfig is read by every build; those of another architecture are not */
-		return startswith(path, "arch/") && strchr(path + 5, '/') && !startswith(path, "arch/x86/") ? P_ARCH : P_MATTERS;
+		return startswith(path, "arch/") && strchr(path + 5, '/') && !startswith(path, "arch/x86/") ? P_ARCH
+													    : P_MATTERS;
 	for (size_t i = 0; i < ARRAY_SIZE(harmless_dirs); i++)
 		if (startswith(path, harmless_dirs[i].dir))
 			return harmless_dirs[i].class;
 	if (startswith(path, "arch/") && (slash = strchr(path + 5, '/')) && !startswith(path, "arch/x86/"))
 		return P_ARCH;
 	/* Rust code may take documentation in with include_str!() */
-	if (!startswith(path, "rust/") && (streq(base, ".gitignore") || endswith(base, ".rst") || endswith(base, ".md")))
+	if (!startswith(path, "rust/") &&
+	    (streq(base, ".gitignore") || endswith(base, ".rst") || endswith(base, ".md")))
 		return P_DOC;
 	for (size_t i = 0; i < ARRAY_SIZE(harmless_names); i++)
 		if (streq(path, harmless_names[i]))

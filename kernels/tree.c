@@ -636,7 +636,8 @@ static int drop_if_in_the_way(git_repository *repo _unused_, git_reference *ref,
 		size_t k = strlen(new);
 		int r;
 
-		if (!(n < k && !strncmp(old, new, n) && new[n] == '/') && !(k < n && !strncmp(old, new, k) && old[k] == '/'))
+		if (!(n < k && !strncmp(old, new, n) && new[n] == '/') &&
+		    !(k < n && !strncmp(old, new, k) && old[k] == '/'))
 			continue;
 		r = git_reference_delete(ref);
 		return r < 0 ? repo_err(r, "cannot delete old branch '%s'", old) : 0;

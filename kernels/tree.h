@@ -56,15 +56,16 @@ int tree_merge_base(const char *git_dir, const char *a, const char *b, char **re
  * message lists them): who owns the tree names its branches and tags. */
 int tree_resolve(const char *git_dir, const char *rev, char **ret_oid);
 
-struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name, *committer_mail;
+struct commit_info { char *oid, *tree_oid, *subject, *message, *author_name, *author_mail, *committer_name,
+		    *committer_mail;
 		     char **parents; size_t n_parents; int64_t time; };
 void commit_info_release(struct commit_info *c);
 /* Texts are UTF-8, whatever the commit's "encoding" header says they were. */
 int tree_commit(const char *git_dir, const char *oid, struct commit_info *ret);
 /* Paths that the commit changes against its first parent. */
 int tree_changed_paths(const char *git_dir, const char *oid, struct strv *ret);
-/* Makes a commit in the mirror that undoes bad on top of tip (merges: against their first parent); the same two give the
- * same id. -ENOTSUP where that conflicts. */
+/* Makes a commit in the mirror that undoes bad on top of tip (merges: against their first parent); the same two give
+ * the same id. -ENOTSUP where that conflicts. */
 int tree_revert(const char *git_dir, const char *bad, const char *tip, char **ret_oid);
 /* True for an error that is the commit's own doing, whoever reads it and however often: over a limit (-EFBIG) or
  * malformed (-EBADMSG). */
@@ -76,15 +77,16 @@ int tree_check(const char *git_dir, const char *oid);
 /* Content of a file at a commit; -ENOENT where there is none. */
 int tree_file_at(const char *git_dir, const char *oid, const char *path, struct buf *ret);
 
-/* The first-parent line of a branch, back from head: ret_pos[i] = how many steps oid[i] lies behind head (0: head itself), -1
- * where it does not stand on the line or is more than max steps behind. Returns how many do. */
+/* The first-parent line of a branch, back from head: ret_pos[i] = how many steps oid[i] lies behind head (0: head
+ * itself), -1 where it does not stand on the line or is more than max steps behind. Returns how many do. */
 int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n, size_t max, int64_t *ret_pos);
 
 /* What is between base (excluded, known good) and head (included): all commits reachable from head and not from base,
  * parents before children, node 0 = base itself. Nodes 1 to n_forks are no part of the range, but the commits of base's
  * past at which branches of the range fork; their parents are those among them that are known to be their ancestors.
- * oid[i] belongs to node i. why[i]: why commit i cannot matter (DROPPED_DOCS, DROPPED_OTHER_ARCH, ...), decided from its
- * paths, or DROPPED_NOT, which merges always get, and so do the commits that are left after a minute. At most max commits
+ * oid[i] belongs to node i. why[i]: why commit i cannot matter (DROPPED_DOCS, DROPPED_OTHER_ARCH, ...), decided from
+ * its paths, or DROPPED_NOT, which merges always get, and so do the commits that are left after a minute. At most max
+ * commits
  * (-E2BIG). */
 struct tree_range { struct dag dag; char **oid; enum dropped *why; uint32_t n_forks; };
 void tree_range_release(struct tree_range *r);

@@ -330,7 +330,8 @@ char *fs_word(const char *path)
 		*slash = 0;
 		slash = strrchr(copy, '/');
 	}
-	if ((streq(slash ? slash + 1 : copy, ".") || streq(slash ? slash + 1 : copy, "..")) && (real = realpath(copy, NULL)))
+	if ((streq(slash ? slash + 1 : copy, ".") || streq(slash ? slash + 1 : copy, "..")) &&
+	    (real = realpath(copy, NULL)))
 		slash = strrchr(real, '/');
 	buf_add_filename(&b, slash ? slash + 1 : copy, 40);
 	for (size_t i = 0; b.len && i < ARRAY_SIZE(suffixes); i++)

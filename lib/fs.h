@@ -34,8 +34,8 @@ int64_t fs_free_bytes(const char *path);
 int64_t fs_total_bytes(const char *path);
 /* An exclusive lock on path (created): fd to keep open, or -EWOULDBLOCK where another process has it. */
 int fs_lock(const char *path, bool wait);
-/* A word for a file or folder, which need not be there: its name without suffix, letters, digits and -_. only, at most 40 of
- * them. For a file "series" it is the folder's. New string. */
+/* A word for a file or folder, which need not be there: its name without suffix, letters, digits and -_. only, at most
+ * 40 of them. For a file "series" it is the folder's. New string. */
 char *fs_word(const char *path);
 /* "XDG_CACHE_HOME/kperfbot" or "~/.cache/kperfbot"; KPERFBOT_CACHE overrides. A new string in *ret, or -ENXIO where the
  * environment names no folder: there is no place that all users share to fall back on. */

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * hash.h - a hash table, over uthash: from keys, which are any bytes, to 0, 1, 2 ... in the order in which they came. The
- * caller keeps what belongs to them in an array. Zero-initialise; keys are copied.
+ * hash.h - a hash table, over uthash: from keys, which are any bytes, to 0, 1, 2 ... in the order in which they came.
+ * The caller keeps what belongs to them in an array. Zero-initialise; keys are copied.
  *
  *	struct hash names = {0};
  *	count[hash_add_text(&names, name)]++;                   count has room for names.n + 1

@@ -21,7 +21,8 @@ struct check {
 struct check_set { struct check *v; size_t n, cap; };
 /* Adds a check, or worsens the one of that name: a fail stays, an unknown gives way to a fail only. verdict must be one
  * of the three constants; evidence is made safe for terminals. Returns the check where that was taken, else NULL. */
-struct check *check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...) _printf_(4, 5);
+struct check *check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...)
+	_printf_(4, 5);
 const struct check *check_set_get(const struct check_set *c, const char *name);
 void check_set_release(struct check_set *c);
 

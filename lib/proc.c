@@ -253,7 +253,8 @@ static int pump(const struct proc_spec *s, pid_t pid, int pidfd, int in, int out
 	char tmp[65536];
 
 	while (!exited || out >= 0 || err >= 0) {
-		struct pollfd fds[4] = {{out, POLLIN, 0}, {err, POLLIN, 0}, {in, POLLOUT, 0}, {exited ? -1 : pidfd, POLLIN, 0}};
+		struct pollfd fds[4] = {
+			{out, POLLIN, 0}, {err, POLLIN, 0}, {in, POLLOUT, 0}, {exited ? -1 : pidfd, POLLIN, 0}};
 		usec_t now;
 
 		if (poll(fds, 4, exited ? 200 : 100) < 0 && errno != EINTR)

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * states.h - what becomes of a build and of a run: the builder, the drivers and the parsers say it, the database keeps it.
+ * states.h - what becomes of a build and of a run: the builder, the drivers and the parsers say it, the database keeps
+ * it.
  */
 #ifndef KPB_LIB_STATES_H
 #define KPB_LIB_STATES_H
@@ -12,8 +13,8 @@ WORDS_ENUM(build_state, BUILD_STATES);
 
 /*
  * FAILED: the script or the benchmark ended with an error. INCOMPLETE: it was not set up, or its output is cut off.
- * CRASHED: panic, oops, the guest died. UNTRUSTED: a check failed; the values are kept and never judged. INFRA: ours (no
- * QEMU, disk full ...), which says nothing about the commit.
+ * CRASHED: panic, oops, the guest died. UNTRUSTED: a check failed; the values are kept and never judged. INFRA: ours
+ * (no QEMU, disk full ...), which says nothing about the commit.
  */
 #define RUN_VERDICTS(X)                                                                                                \
 	X(RUN_OK, "ok") X(RUN_FAILED, "failed") X(RUN_INCOMPLETE, "incomplete") X(RUN_BOOT_FAILED, "boot-failed")      \

@@ -94,8 +94,8 @@ static void add_failure_proof(const struct facts *f, struct buf *out)
 	buf_addf(&t,
 		 "parent and commit run in turns%s: the parent failed in %.0f of %" PRId64 " %s, the commit in %.0f of "
 		 "%" PRId64 ", p = %.2g (valid at any stopping time)",
-		 facts_booted(f) ? " on fresh boots" : "", p->mean_parent * p->boots_parent, p->boots_parent, boots_word(f),
-		 p->mean_culprit * p->boots_culprit, p->boots_culprit, p->p);
+		 facts_booted(f) ? " on fresh boots" : "", p->mean_parent * p->boots_parent, p->boots_parent,
+		 boots_word(f), p->mean_culprit * p->boots_culprit, p->boots_culprit, p->p);
 	add_wrapped(out, "proof", buf_str(&t));
 }
 
@@ -118,8 +118,8 @@ static void add_proof(const struct facts *f, struct buf *out)
 		return;
 	}
 	if (p->boots_parent && p->boots_culprit)
-		buf_addf(&t, "parent (%" PRId64 " %s) and commit (%" PRId64 " %s) run in turns%s: ", p->boots_parent, boots_word(f),
-			 p->boots_culprit, boots_word(f), facts_booted(f) ? " on fresh boots" : "");
+		buf_addf(&t, "parent (%" PRId64 " %s) and commit (%" PRId64 " %s) run in turns%s: ", p->boots_parent,
+			 boots_word(f), p->boots_culprit, boots_word(f), facts_booted(f) ? " on fresh boots" : "");
 	if (isfinite(p->mean_parent) && isfinite(p->mean_culprit)) {
 		add_number(&t, p->mean_parent);
 		buf_adds(&t, " -> ");
@@ -152,7 +152,8 @@ static void add_check(const struct facts *f, const struct db_check *good, const 
 	if (!worse || (bad && bad->fail + bad->unknown >= good->fail + good->unknown))
 		worse = bad;
 	bad = bad ? bad : &none;
-	buf_addf(&t, "passed in %" PRId64 " of %" PRId64 " %s", good->pass + bad->pass, seen(good) + seen(bad), boots_word(f));
+	buf_addf(&t, "passed in %" PRId64 " of %" PRId64 " %s", good->pass + bad->pass, seen(good) + seen(bad),
+		 boots_word(f));
 	if (good->fail + bad->fail)
 		buf_addf(&t, ", failed in %" PRId64 " (not used)", good->fail + bad->fail);
 	if (worse->evidence && *worse->evidence) {
@@ -169,18 +170,24 @@ static void add_reach(struct store *s, const struct facts *f, bool first, struct
 	struct db_pair_check k = {0};
 	_cleanup_buf_ struct buf t = {0};
 
-	if (!f->bad_build.id || store_pair_check_get(s, f->bad_build.id, f->good, f->cmp.job, f->machine.tbox_group, CHECK_REACH, &k) < 0)
+	if (!f->bad_build.id ||
+	    store_pair_check_get(s, f->bad_build.id, f->good, f->cmp.job, f->machine.tbox_group, CHECK_REACH, &k) < 0)
 		return;
 	if (first)
 		buf_adds(out, "validity:\n");
-	buf_addf(&t, "%s: ", streq(k.verdict, CHECK_PASS) ? "passed" : streq(k.verdict, CHECK_FAIL) ? "failed" : "unknown");
+	buf_addf(&t, "%s: ",
+		 streq(k.verdict, CHECK_PASS)	? "passed"
+		 : streq(k.verdict, CHECK_FAIL) ? "failed"
+						: "unknown");
 	buf_add_shown(&t, k.evidence);
 	buf_adds(out, "  ");
 	add_wrapped(out, k.name, buf_str(&t));
 	if (streq(k.verdict, CHECK_FAIL))
-		add_wrapped(out, "warning", "the job never executes the changed functions, and yet the results differ: the place of code in "
-					    "memory may have done it, or something else than these functions. 'kperfbot case reopen --aligned' "
-					    "tells whether it was the place of code.");
+		add_wrapped(
+			out, "warning",
+			"the job never executes the changed functions, and yet the results differ: the place of code in "
+			"memory may have done it, or something else than these functions. 'kperfbot case reopen --aligned' "
+			"tells whether it was the place of code.");
 	db_pair_check_release(&k);
 }
 
@@ -332,8 +339,9 @@ static void add_head(struct store *s, const struct facts *f, const struct report
 		add_candidates(f, out);
 	}
 	if (f->series.commit)
-		buf_addf(out, "%s %" PRId64 " of %" PRId64 " of the patch series %s, applied on %s of\n", f->single ? "patch" : "up to patch",
-			 f->patch, f->series.patches, f->series.name, f->series.base);
+		buf_addf(out, "%s %" PRId64 " of %" PRId64 " of the patch series %s, applied on %s of\n",
+			 f->single ? "patch" : "up to patch", f->patch, f->series.patches, f->series.name,
+			 f->series.base);
 	buf_adds(out, url);
 	if (f->cmp.branch && *f->cmp.branch) {
 		buf_addc(out, ' ');
@@ -373,12 +381,15 @@ static void add_test(const struct facts *f, struct buf *out)
 }
 
 /* Only for proven regressions: asking for tags on a guess, or on a gain, makes no sense. */
-static void add_fix_block(const struct facts *f, const struct report_config *cfg, const char *message_id, struct buf *out)
+static void add_fix_block(const struct facts *f, const struct report_config *cfg, const char *message_id,
+			  struct buf *out)
 {
 	if (f->verdict >= 0 || !f->proven)
 		return;
-	buf_adds(out, "If you fix this in a separate commit (not in a new version of the same patch), please add these tags:\n"
-		      "| Reported-by: ");
+	buf_adds(
+		out,
+		"If you fix this in a separate commit (not in a new version of the same patch), please add these tags:\n"
+		"| Reported-by: ");
 	buf_add_shown(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
 	if (cfg->robot_address)
 		buf_addf(out, " <%s>", cfg->robot_address);
@@ -438,8 +449,10 @@ static void add_table(struct store *s, const struct facts *f, const struct repor
 		buf_add_shown(out, err_msg());
 		buf_adds(out, "]\n");
 	} else {
-		buf_adds(out, "All runs of both commits are in this table, those of the search too: %change is that of the means,\n"
-			      "%stddev that of the runs; only rows that changed significantly are shown.\n\n");
+		buf_adds(
+			out,
+			"All runs of both commits are in this table, those of the search too: %change is that of the means,\n"
+			"%stddev that of the runs; only rows that changed significantly are shown.\n\n");
 		buf_add(out, block.s, block.len);
 	}
 	buf_adds(out, "\n\n");
@@ -447,8 +460,10 @@ static void add_table(struct store *s, const struct facts *f, const struct repor
 
 static void add_end(const struct report_config *cfg, struct buf *out)
 {
-	buf_adds(out, "Disclaimer:\nThe numbers hold for the machine, config and job named above and are given for information only.\n"
-		      "Other hardware or software may behave differently.\n\n\n-- \n");
+	buf_adds(
+		out,
+		"Disclaimer:\nThe numbers hold for the machine, config and job named above and are given for information only.\n"
+		"Other hardware or software may behave differently.\n\n\n-- \n");
 	buf_add_shown(out, cfg->robot_name ? cfg->robot_name : "kperfbot");
 	buf_adds(out, "\nmade by kperfbot\n");
 }
@@ -504,9 +519,9 @@ static char *message_id(const struct facts *f, const struct report_config *cfg)
 {
 	const char *at = cfg->robot_address ? strchr(cfg->robot_address, '@') : NULL;
 	_cleanup_free_ char *url = url_shown(f->tree.url);
-	_cleanup_free_ char *text = xasprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%" PRId64 "\n", f->tree.name, url,
-					      f->cmp.base, f->cmp.head, f->cmp.kconfig, f->cmp.job, f->machine.tbox_group,
-					      f->c.metric, f->c.part);
+	_cleanup_free_ char *text =
+		xasprintf("%s\n%s\n%s\n%s\n%s\n%s\n%s\n%s\n%" PRId64 "\n", f->tree.name, url, f->cmp.base, f->cmp.head,
+			  f->cmp.kconfig, f->cmp.job, f->machine.tbox_group, f->c.metric, f->c.part);
 	char hex[SHA256_HEX];
 
 	sha256_hex(text, strlen(text), hex);
@@ -514,7 +529,8 @@ static char *message_id(const struct facts *f, const struct report_config *cfg)
 }
 
 /* Headers that are not about recipients; those come last, so that delivery can put them in anew. */
-static void add_headers(const struct facts *f, const struct report_config *cfg, const struct db_report *rep, struct buf *out)
+static void add_headers(const struct facts *f, const struct report_config *cfg, const struct db_report *rep,
+			struct buf *out)
 {
 	_cleanup_buf_ struct buf id = {0};
 	const char *robot = mail_address_ok(cfg->robot_address) ? cfg->robot_address : "kperfbot@localhost";
@@ -522,7 +538,8 @@ static void add_headers(const struct facts *f, const struct report_config *cfg, 
 	buf_adds(out, "Date: ");
 	mail_date(out, rep->created);
 	buf_addc(out, '\n');
-	mail_header_persons(out, "From", &(struct mail_person){cfg->robot_name ? cfg->robot_name : "kperfbot", robot}, 1);
+	mail_header_persons(out, "From", &(struct mail_person){cfg->robot_name ? cfg->robot_name : "kperfbot", robot},
+			    1);
 	mail_header(out, "Subject", rep->subject);
 	buf_addf(out, "Message-ID: %s\nMIME-Version: 1.0\nContent-Type: text/plain; charset=\"utf-8\"\n"
 		 "Content-Disposition: inline\nContent-Transfer-Encoding: 8bit\nPrecedence: bulk\nAuto-Submitted: auto-generated\n",
@@ -559,7 +576,8 @@ int report_build(struct store *s, const struct facts *f, const char *git_dir, co
 {
 	_cleanup_(recipients_release) struct recipients people = {0};
 	_cleanup_buf_ struct buf head = {0}, body = {0}, subj = {0};
-	_cleanup_free_ char *dir = cfg->reproduce_dir ? xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id) : NULL;
+	_cleanup_free_ char *dir =
+		cfg->reproduce_dir ? xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id) : NULL;
 	struct db_report rep = {.case_id = f->c.id, .created = f->c.changed ? f->c.changed : now_usec()};
 
 	subject(f, &subj);
@@ -582,7 +600,8 @@ int report_build(struct store *s, const struct facts *f, const char *git_dir, co
 	return 0;
 }
 
-int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg, int64_t *ret_id)
+int report_compose(struct store *s, int64_t case_id, const char *git_dir, const struct report_config *cfg,
+		   int64_t *ret_id)
 {
 	_cleanup_facts_ struct facts f = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};

@@ -32,8 +32,11 @@ static int read_head(struct csv_samples *s)
 	s->boot = csv_column(&s->csv, "boot");
 	s->value = csv_column(&s->csv, "value");
 	if (s->metric < 0 || s->run < 0 || s->value < 0)
-		return csv_err(&s->csv, -EINVAL, "there is no column '%s'; the first line must name metric, run and value",
-			       s->metric < 0 ? "metric" : s->run < 0 ? "run" : "value");
+		return csv_err(&s->csv, -EINVAL,
+			       "there is no column '%s'; the first line must name metric, run and value",
+			       s->metric < 0 ? "metric"
+			       : s->run < 0  ? "run"
+					     : "value");
 	return 0;
 }
 
@@ -60,7 +63,8 @@ static int read_row(struct csv_samples *s)
 	row.run = (uint32_t)hash_add_text(&s->runs, run ? run : c->field[s->run]);
 	if (row.run == s->n_run_boots) {
 		GROW(s->run_boot, s->n_run_boots, s->cap_run_boots);
-		s->run_boot[s->n_run_boots++] = s->boot < 0 ? row.run : (uint32_t)hash_add_text(&s->boots, c->field[s->boot]);
+		s->run_boot[s->n_run_boots++] =
+			s->boot < 0 ? row.run : (uint32_t)hash_add_text(&s->boots, c->field[s->boot]);
 	}
 	GROW(s->row, s->n_rows, s->cap_rows);
 	s->row[s->n_rows++] = row;
@@ -94,8 +98,8 @@ static int spread_rows(struct csv_samples *s, struct dataset_build *b)
 		size_t at = row->metric * n + row->run;
 
 		if (seen[at / 32] >> at % 32 & 1)
-			return err_set(-EINVAL, "%s:%zu: a second value of metric '%s' in run '%s'", s->csv.name, row->line,
-				       hash_key(&s->metrics, row->metric), hash_key(&s->runs, row->run));
+			return err_set(-EINVAL, "%s:%zu: a second value of metric '%s' in run '%s'", s->csv.name,
+				       row->line, hash_key(&s->metrics, row->metric), hash_key(&s->runs, row->run));
 		seen[at / 32] |= 1u << at % 32;
 		b->series[row->metric].v[row->run] = row->value;
 	}

@@ -12,7 +12,8 @@
  *	'unknown'  nobody can tell whether it arrived; only a person sends it again
  *
  * A reporter that returns -EAGAIN and leaves the row 'waiting' or 'sending' is called again when next_try has come,
- * after a kill, too. 'report send --force' makes 'failed', 'unknown' and 'waiting' rows due now; 'sending' and 'sent' stay.
+ * after a kill, too. 'report send --force' makes 'failed', 'unknown' and 'waiting' rows due now; 'sending' and 'sent'
+ * stay.
  */
 #ifndef KPB_REPORTERS_DELIVERY_H
 #define KPB_REPORTERS_DELIVERY_H

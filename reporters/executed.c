@@ -19,7 +19,10 @@ static int look_up(void *arg, const char *name, uint64_t *ret_entries)
 	return f != NULL;
 }
 
-static const char *kind_of(const struct touched_fn *f) { return f->is_inline ? ", inline" : f->is_static ? ", static" : ""; }
+static const char *kind_of(const struct touched_fn *f)
+{
+	return f->is_inline ? ", inline" : f->is_static ? ", static" : "";
+}
 
 static void add_functions(const struct touched *t, const struct symbols *sym, struct profile *p, struct buf *out)
 {
@@ -56,7 +59,8 @@ static void add_function_change(const struct profile_diff *d, bool per_operation
 	struct profile_row rest;
 	size_t n = 0;
 
-	buf_addf(out, "instructions %s:\n%14s %14s %14s\n", per_operation ? "per operation" : "in all", "parent", "commit", "change");
+	buf_addf(out, "instructions %s:\n%14s %14s %14s\n", per_operation ? "per operation" : "in all", "parent",
+		 "commit", "change");
 	for (; n < d->n && n < MAX_ROWS && fabs(d->row[n].delta) >= LEAST_CHANGE; n++)
 		add_executed(&d->row[n], out);
 	profile_diff_rest(d, n, &rest);
@@ -92,7 +96,9 @@ int report_executed(struct store *s, const struct facts *f, const char *git_dir,
 		r = profile_diff(&good, &bad, &d);
 	if (r < 0)
 		return r;
-	buf_adds(out, "Each executed instruction was counted in one more boot of both commits, from outside of the guest:\n\n");
+	buf_adds(
+		out,
+		"Each executed instruction was counted in one more boot of both commits, from outside of the guest:\n\n");
 	if (f->single && git_dir && map && symbols_read(map, &sym) >= 0 && touched_functions(git_dir, f->bad, &t) >= 0)
 		add_functions(&t, &sym, &bad, out);
 	add_function_change(&d, good.operations > 0, out);

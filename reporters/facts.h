@@ -63,7 +63,8 @@ struct effect_rules;
 int report_block(struct store *s, const struct facts *f, const struct effect_rules *rules, struct buf *out);
 /* What both kernels executed, exactly; -ENOENT (nothing added) where they have no profiles. git_dir may be NULL. */
 int report_executed(struct store *s, const struct facts *f, const char *git_dir, struct buf *out);
-/* Lines, terminal-safe, on what the hosts of the two kernels' runs noted: only what differs between the sides, and warnings. */
+/* Lines, terminal-safe, on what the hosts of the two kernels' runs noted: only what differs between the sides, and
+ * warnings. */
 int report_host(struct store *s, const struct facts *f, struct strv *ret);
 /* The script that reproduces a case on a plain Debian machine (checkout, config, build, boot, run both, compare). */
 int reproduce_script(const struct facts *f, struct buf *out);

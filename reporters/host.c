@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The hosts of the runs that are compared, by what each run noted of its own ($RESULT_DIR/host-facts, "key: value"): said
- * only where the two sides differ, or where something could not be set.
+ * The hosts of the runs that are compared, by what each run noted of its own ($RESULT_DIR/host-facts, "key: value"):
+ * said only where the two sides differ, or where something could not be set.
  */
 #include "reporters/facts.h"
 #include "lib/fs.h"
@@ -167,8 +167,8 @@ static void add_warnings(const struct host_side side[2], struct strv *ret)
 
 			if (!streq(x->key, "warning") || (k && other))
 				continue;
-			buf_addf(&b, "warning in %zu of %zu runs before and %zu of %zu after: ", k ? other : x->runs, side[0].runs,
-				 k ? x->runs : other, side[1].runs);
+			buf_addf(&b, "warning in %zu of %zu runs before and %zu of %zu after: ", k ? other : x->runs,
+				 side[0].runs, k ? x->runs : other, side[1].runs);
 			buf_add_shown(&b, x->value);
 			strv_add(ret, buf_str(&b));
 		}

@@ -93,8 +93,8 @@ static int cmp_prefix(const char *a, const char *b, int dots)
 	return c ? c : (na > nb) - (na < nb);
 }
 
-/* Groups (by the name's first part) with few lines come first; inside a group by name, but perf-profile by its first two
- * parts and then by change. */
+/* Groups (by the name's first part) with few lines come first; inside a group by name, but perf-profile by its first
+ * two parts and then by change. */
 static int cmp_line(const void *a, const void *b)
 {
 	const struct line *x = a, *y = b;

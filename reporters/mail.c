@@ -134,7 +134,8 @@ bool mail_address_ok(const char *a)
 	if (!a)
 		return false;
 	n = strspn(a, local);
-	if (n == 0 || n > 64 || a[n] != '@' || a[0] == '.' || a[0] == '-' || a[n - 1] == '.' || strstr(a, "..") || strstr(a, "=?"))
+	if (n == 0 || n > 64 || a[n] != '@' || a[0] == '.' || a[0] == '-' || a[n - 1] == '.' || strstr(a, "..") ||
+	    strstr(a, "=?"))
 		return false;
 	m = strspn(a + n + 1, host);
 	return m > 0 && m <= 253 && !a[n + 1 + m] && a[n + 1] != '.' && a[n + 1] != '-' && a[n + m] != '.';
@@ -323,8 +324,8 @@ void mail_ctime(struct buf *out, usec_t when)
 {
 	struct tm t = utc(when);
 
-	buf_addf(out, "%s %s %2d %02d:%02d:%02d %d", weekday[t.tm_wday], month[t.tm_mon], t.tm_mday, t.tm_hour, t.tm_min,
-		 t.tm_sec, t.tm_year + 1900);
+	buf_addf(out, "%s %s %2d %02d:%02d:%02d %d", weekday[t.tm_wday], month[t.tm_mon], t.tm_mday, t.tm_hour,
+		 t.tm_min, t.tm_sec, t.tm_year + 1900);
 }
 
 /* Cuts what was added since start. */

@@ -277,7 +277,8 @@ static void take_line(struct looker *l, struct maintainers_section *s, char *lin
 	}
 }
 
-int maintainers_match(const char *text, size_t len, const struct strv *paths, const char *changed, struct maintainers *ret)
+int maintainers_match(const char *text, size_t len, const struct strv *paths, const char *changed,
+		      struct maintainers *ret)
 {
 	static const char head[] = "\nMaintainers List\n";
 	const char *end = text + len, *start = memmem(text, len, head, strlen(head));

@@ -24,8 +24,8 @@ struct maintainers {
 void maintainers_release(struct maintainers *m);
 
 /* Everybody for these paths, each address once (with its strongest role), closest sections first, M before R before L
- * inside one section. changed_lines (may be NULL): the patch's added and removed lines, for K: patterns. Lists that take
- * mail from subscribers only are left out, and "THE REST" gives its lists only. */
+ * inside one section. changed_lines (may be NULL): the patch's added and removed lines, for K: patterns. Lists that
+ * take mail from subscribers only are left out, and "THE REST" gives its lists only. */
 int maintainers_match(const char *text, size_t len, const struct strv *paths, const char *changed_lines,
 		      struct maintainers *ret);
 /* One F: or X: pattern. A final '/' takes everything below; else '*' and '?' stay within the pattern's own depth. */

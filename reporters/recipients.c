@@ -108,7 +108,8 @@ static void add_maintainers(struct recipients *r, const struct facts *f, const c
 static void add_culprit_people(struct recipients *r, const struct facts *f)
 {
 	const struct commit_info *c = &f->bad_info;
-	_cleanup_free_ char *author = xasprintf("author of %.10s", f->bad), *committer = xasprintf("committer of %.10s", f->bad);
+	_cleanup_free_ char *author = xasprintf("author of %.10s", f->bad),
+			    *committer = xasprintf("committer of %.10s", f->bad);
 
 	if (!c->oid)
 		return;
@@ -208,7 +209,8 @@ int recipients_parse(const char *json, struct recipients *ret)
 	return 0;
 }
 
-static void add_line(struct buf *out, bool to, const char *header, const struct recipients *r, const struct report_config *cfg)
+static void add_line(struct buf *out, bool to, const char *header, const struct recipients *r,
+		     const struct report_config *cfg)
 {
 	struct mail_person *p = xcalloc(r->n + 1, sizeof(*p));
 	size_t n = 0;
@@ -237,7 +239,8 @@ void recipients_header(const struct recipients *r, const struct report_config *c
 		_cleanup_buf_ struct buf line = {0};
 
 		if (!mail_allowed(p->address, cfg->allow))
-			mail_header_persons(out, "X-kperfbot-would-go-to", &(struct mail_person){p->name, p->address}, 1);
+			mail_header_persons(out, "X-kperfbot-would-go-to", &(struct mail_person){p->name, p->address},
+					    1);
 		buf_addf(&line, "<%s> %s", p->address, p->reason);
 		mail_header(out, "X-kperfbot-reason", buf_str(&line));
 	}

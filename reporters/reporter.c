@@ -91,7 +91,8 @@ static int unknown(const char *way)
 	return err_set(-EINVAL, "no way out is called '%s': there are %s", way, buf_str(&all));
 }
 
-static int put(struct store *s, const struct report_ops *ops, const struct db_report *rep, const struct report_config *cfg)
+static int put(struct store *s, const struct report_ops *ops, const struct db_report *rep,
+	       const struct report_config *cfg)
 {
 	_cleanup_(db_delivery_release) struct db_delivery d = {0};
 	_cleanup_free_ char *option = reporter_option(ops), *why = NULL;

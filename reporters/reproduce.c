@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * The script that reproduces a case: what differs from case to case is written here as shell variables and here-documents,
- * the rest is reporters/reproduce.sh.
+ * The script that reproduces a case: what differs from case to case is written here as shell variables and
+ * here-documents, the rest is reporters/reproduce.sh.
  */
 #include "reporters/facts.h"
 #include "reporters/report.h"
@@ -138,12 +138,14 @@ static int load_machine(const struct facts *f, struct machine *ret)
 static int add_commits(const struct facts *f, struct buf *b)
 {
 	const char *base = f->series.base;
-	_cleanup_free_ char *commits = !base ? xasprintf("%s %s", f->good, f->bad) :
-				       f->good_in_series || streq(f->good, base) ? xstrdup(base) : xasprintf("%s %s", f->good, base);
+	_cleanup_free_ char *commits = !base					   ? xasprintf("%s %s", f->good, f->bad)
+				       : f->good_in_series || streq(f->good, base) ? xstrdup(base)
+										   : xasprintf("%s %s", f->good, base);
 
 	if (base && !f->mbox.len)
-		return err_set(-ENODATA, "the patches of %.12s are gone from the mirror: apply series '%s' on %.12s again", f->bad,
-			       f->series.name, base);
+		return err_set(-ENODATA,
+			       "the patches of %.12s are gone from the mirror: apply series '%s' on %.12s again",
+			       f->bad, f->series.name, base);
 	set(b, "commits", commits);
 	set(b, "series_base", base);
 	if (base)
@@ -189,8 +191,9 @@ int reproduce_script(const struct facts *f, struct buf *out)
 	bool kernel = !streq(f->tree.kind, "program");
 	_cleanup_buf_ struct buf b = {0}, packages = {0}, programs = {0}, job_packages = {0}, config = {0}, fixed = {0},
 				 expected = {0};
-	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"), *number = NULL, *ns = NULL,
-			    *url = url_shown(f->tree.url), *ref = git_branch_ref(f->cmp.branch),
+	_cleanup_free_ char *command = facts_setting(f, "build_command"), *artefact = facts_setting(f, "artefact"),
+			    *number = NULL, *ns = NULL, *url = url_shown(f->tree.url),
+			    *ref = git_branch_ref(f->cmp.branch),
 			    *path = xasprintf("%s/reporters/reproduce.sh", fs_data_dir());
 	int r = fs_read(path, 1 << 20, &fixed);
 
@@ -244,7 +247,8 @@ int reproduce_folder(const struct facts *f, const struct report_config *cfg, cha
 {
 	_cleanup_free_ char *dir = xasprintf("%s/case-%" PRId64, cfg->reproduce_dir, f->c.id);
 	_cleanup_free_ char *sh = xasprintf("%s/reproduce.sh", dir), *job = xasprintf("%s/job.sh", dir),
-			    *mbox = xasprintf("%s/patches.mbox", dir), *conf = xasprintf("%s/config", dir), *canonical = xasprintf("%s/job.json", dir);
+			    *mbox = xasprintf("%s/patches.mbox", dir), *conf = xasprintf("%s/config", dir),
+			    *canonical = xasprintf("%s/job.json", dir);
 	_cleanup_buf_ struct buf text = {0}, config = {0};
 	const char *script = f->job.script ? f->job.script : "";
 	int r = fs_mkdir_p(dir);

@@ -25,8 +25,9 @@ int ask_tree(struct ctx *c, const char *name, struct asked *ret)
 		a.tree = all[0];
 		all[0] = (struct db_tree){0};
 	} else if (r >= 0 && !name) {
-		r = err_set(-EINVAL, n ? "there are several trees: name one with --tree" : "there is no tree yet; 'kperfbot tree add "
-			    "NAME URL' adds one");
+		r = err_set(-EINVAL, n ? "there are several trees: name one with --tree"
+				       : "there is no tree yet; 'kperfbot tree add "
+					 "NAME URL' adds one");
 	}
 	DB_LIST_RELEASE(all, n, db_tree_release);
 	if (r >= 0)
@@ -142,11 +143,16 @@ static int tree_of_revision(struct ctx *c, const char *tree, const char **text, 
 		*ret = all[0];
 		all[0] = (struct db_tree){0};
 	} else if (!n) {
-		r = err_set(-ENOENT, "'%s' is no commit of the database, and there is no tree to look it up in; 'kperfbot tree add NAME "
-			    "URL' adds one", *text);
+		r = err_set(
+			-ENOENT,
+			"'%s' is no commit of the database, and there is no tree to look it up in; 'kperfbot tree add NAME "
+			"URL' adds one",
+			*text);
 	} else {
-		r = err_set(-EINVAL, "'%s' is no commit of the database; to look it up in a tree write NAME:%s or --tree NAME (%s)",
-			    *text, *text, buf_str(&names));
+		r = err_set(
+			-EINVAL,
+			"'%s' is no commit of the database; to look it up in a tree write NAME:%s or --tree NAME (%s)",
+			*text, *text, buf_str(&names));
 	}
 	DB_LIST_RELEASE(all, n, db_tree_release);
 	return r;
@@ -159,7 +165,8 @@ static char *head_of_only_branch(struct ctx *c, const struct db_tree *t, const c
 	size_t n = 0, live = 0;
 	char *text = NULL;
 
-	if (!startswith(rev, "HEAD") || (rev[4] && !strchr("~^@", rev[4])) || store_branches(c->store, t->id, &b, &n) < 0)
+	if (!startswith(rev, "HEAD") || (rev[4] && !strchr("~^@", rev[4])) ||
+	    store_branches(c->store, t->id, &b, &n) < 0)
 		return NULL;
 	for (size_t i = 0; i < n; i++)
 		if (b[i].head && !live++)
@@ -189,7 +196,8 @@ static int plain_revision(struct ctx *c, const char *tree, const char *text, cha
 	dir = engine_git_dir(&c->config, t.name);
 	head = head_of_only_branch(c, &t, rev);
 	if (!fs_is_dir(dir))
-		r = err_set(-ENOENT, "'%s': tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", text, t.name, t.name);
+		r = err_set(-ENOENT, "'%s': tree '%s' was not fetched yet; 'kperfbot tree fetch %s' does that", text,
+			    t.name, t.name);
 	else if ((r = tree_resolve(dir, head ? head : rev, ret)) == -ENOENT)
 		r = no_commit(t.name, dir, rev,
 			      startswith(rev, "HEAD") && !head ? " (it has several branches: name one)" : "");
@@ -234,8 +242,10 @@ int ask_job(struct ctx *c, const char *name, const char *const *overrides, struc
 	strv_add(&words, "patches="); /* the commits asked for say what is measured */
 	r = job_load(name, c->config.dir, (const char *const *)words.v, &l);
 	if (r >= 0 && l.n != 1)
-		r = err_set(-EINVAL, "job '%s' has %zu points; choose one: 'kperfbot job expand %s' lists them, key=value narrows",
-			    name, l.n, name);
+		r = err_set(
+			-EINVAL,
+			"job '%s' has %zu points; choose one: 'kperfbot job expand %s' lists them, key=value narrows",
+			name, l.n, name);
 	if (r >= 0)
 		r = job_to_db(&l.v[0], ret);
 	job_list_release(&l);

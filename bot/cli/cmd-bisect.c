@@ -115,7 +115,8 @@ static struct json_object *case_proof(struct store *s, const struct db_case *k)
 
 			json_object_object_add(x, "commit", json_text(p[i].commit));
 			json_object_object_add(x, "parent", json_text(p[i].parent));
-			json_object_object_add(x, "effect", isfinite(p[i].effect) ? json_object_new_double(p[i].effect) : NULL);
+			json_object_object_add(x, "effect",
+					       isfinite(p[i].effect) ? json_object_new_double(p[i].effect) : NULL);
 			json_object_array_add(contradicted, x);
 		} else if (streq(p[i].commit, k->culprit)) {
 			proof_json(&p[i], o);
@@ -176,8 +177,8 @@ static void print_case(struct store *s, const struct db_case *k)
 	struct json_object *set = case_set(s, k);
 
 	term_printf(stdout, "case %" PRId64 ": %s: %s%s%s (posterior %.4f, %" PRId64 " boots, %" PRId64 " builds)\n",
-		    k->id, case_state_word(k->state), what, k->culprit ? " by " : "", k->culprit ? k->culprit : "", k->posterior,
-		    k->boots, k->builds);
+		    k->id, case_state_word(k->state), what, k->culprit ? " by " : "", k->culprit ? k->culprit : "",
+		    k->posterior, k->boots, k->builds);
 	for (size_t i = 0; set && i < json_object_array_length(set); i++)
 		term_printf(stdout, "%s %s\n", i ? "      " : "one of", json_object_get_string(
 			    json_object_object_get(json_object_array_get_idx(set, i), "commit")));

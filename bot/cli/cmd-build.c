@@ -53,7 +53,8 @@ static int keep_row(struct ctx *c, const struct asked *a, const struct build_req
 	struct db_build row = {.tree = a->tree.id, .commit = (char *)q->commit, .kconfig = (char *)q->kconfig,
 			       .state = b->state, .image_path = b->image_path, .image_hash = b->image_hash,
 			       .config_hash = b->config_hash, .source_hash = b->source_hash, .toolchain = b->toolchain,
-			       .error = b->error, .warnings = b->warnings, .log_path = b->log_path, .seconds = b->seconds,
+			       .error = b->error, .warnings = b->warnings, .log_path = b->log_path,
+			       .seconds = b->seconds,
 			       .exposed = !b->isolated, .clean = b->clean, .cached = b->cached, .time = now_usec()};
 
 	return b->state == BUILD_INFRA ? 0 : store_build_put(c->store, &row, NULL);
@@ -62,7 +63,8 @@ static int keep_row(struct ctx *c, const struct asked *a, const struct build_req
 static void print_json(const struct build_request *q, const struct build_result *b)
 {
 	const struct { const char *key, *text; } texts[] = {
-		{"commit", q->commit}, {"kconfig", q->kconfig}, {"state", build_state_word(b->state)}, {"image", b->image_path},
+		{"commit", q->commit}, {"kconfig", q->kconfig}, {"state", build_state_word(b->state)},
+		{"image", b->image_path},
 		{"image_hash", b->image_hash}, {"config_hash", b->config_hash}, {"source_hash", b->source_hash},
 		{"toolchain", b->toolchain}, {"error", b->error}, {"warnings", b->warnings}, {"log", b->log_path},
 	};
@@ -85,7 +87,8 @@ static void print_text(const struct build_request *q, const struct build_result 
 		    b->cached ? " (kept from before)" : "");
 	if (b->error)
 		term_printf(stdout, "error: %s\n", b->error);
-	for (char *save = NULL, *l = warnings ? strtok_r(warnings, "\n", &save) : NULL; l; l = strtok_r(NULL, "\n", &save))
+	for (char *save = NULL, *l = warnings ? strtok_r(warnings, "\n", &save) : NULL; l;
+	     l = strtok_r(NULL, "\n", &save))
 		term_printf(stdout, "warning: %s\n", l);
 	if (!b->isolated)
 		puts("not isolated: the tree's code ran with your rights (sandbox: none)");
@@ -108,8 +111,8 @@ static int find_commit(struct ctx *c, const struct asked *a, const char *rev, co
 	return r;
 }
 
-static int build(struct ctx *c, const char *rev, const char *patches, const char *tree, const char *kconfig, const struct strv *options,
-		 bool quiet, bool *ret_ok)
+static int build(struct ctx *c, const char *rev, const char *patches, const char *tree, const char *kconfig,
+		 const struct strv *options, bool quiet, bool *ret_ok)
 {
 	_cleanup_(asked_release) struct asked a = {0};
 	_cleanup_(build_result_release) struct build_result b = {0};
@@ -156,7 +159,8 @@ static int run(int argc, char **argv, struct ctx *c)
 	_cleanup_strv_ struct strv options = {0};
 	bool quiet = false;
 	const struct opt opts[] = {
-		OPT_TEXT(0, "patches", "FILE", &patches, "apply this patch series first: an mbox, a mail, a folder or list of patches"),
+		OPT_TEXT(0, "patches", "FILE", &patches,
+			 "apply this patch series first: an mbox, a mail, a folder or list of patches"),
 		OPT_TEXT('t', "tree", "NAME", &tree, "the tree (needed when there are several)"),
 		OPT_TEXT('k', "kconfig", "NAME", &kconfig, "kernel config (default: the tree's)"),
 		OPT_LIST('o', "option", "CONFIG_X=y", &options, "one more config line (repeatable)"),

@@ -38,7 +38,8 @@ static void count(struct story *s, const char *key, int64_t v)
 	json_object_object_add(s->o, key, json_object_new_int64(v));
 }
 
-static void tell_commit(struct story *s, const char *key, const char *label, const char *oid, const struct commit_info *info)
+static void tell_commit(struct story *s, const char *key, const char *label, const char *oid,
+			const struct commit_info *info)
 {
 	if (info->oid)
 		tell(s, key, label, "%.12s (\"%s\")", oid, info->subject);
@@ -47,7 +48,8 @@ static void tell_commit(struct story *s, const char *key, const char *label, con
 	json_object_object_add(s->o, key, json_text(oid));
 }
 
-static void tell_effect(struct story *s, const char *key, const char *label, double effect, double lo, double hi, const char *more)
+static void tell_effect(struct story *s, const char *key, const char *label, double effect, double lo, double hi,
+			const char *more)
 {
 	_cleanup_free_ char *name_lo = xasprintf("%s_lo", key), *name_hi = xasprintf("%s_hi", key);
 	_cleanup_buf_ struct buf b = {0};
@@ -89,12 +91,13 @@ static void tell_what(struct story *s, const struct facts *f)
 		buf_addf(&params, "%s%s=%s", i ? " " : "", f->keys.v[i], f->values.v[i]);
 	if (params.len)
 		tell(s, "params", "parameters", "%s", params.s);
-	tell(s, "machine", "machine", "%s, %s", f->machine.name, f->machine.description ? f->machine.description : f->machine.driver);
-	tell(s, "range", "range", "%.12s..%.12s, %" PRId64 " commits, %zu of them cannot matter", f->cmp.base, f->cmp.head,
-	     f->commits, f->n_dropped);
+	tell(s, "machine", "machine", "%s, %s", f->machine.name,
+	     f->machine.description ? f->machine.description : f->machine.driver);
+	tell(s, "range", "range", "%.12s..%.12s, %" PRId64 " commits, %zu of them cannot matter", f->cmp.base,
+	     f->cmp.head, f->commits, f->n_dropped);
 	if (f->series.commit)
-		tell(s, "series", "patch series", "%s, %s%" PRId64 " of %" PRId64 " on %.12s", f->series.name, f->single ? "patch " : "up to patch ",
-		     f->patch, f->series.patches, f->series.base);
+		tell(s, "series", "patch series", "%s, %s%" PRId64 " of %" PRId64 " on %.12s", f->series.name,
+		     f->single ? "patch " : "up to patch ", f->patch, f->series.patches, f->series.base);
 }
 
 /* Was the changed code executed? Of the pair of commits that the case is about. */
@@ -102,8 +105,8 @@ static void tell_reach(struct story *s, struct ctx *c, const struct facts *f)
 {
 	struct db_pair_check k = {0};
 
-	if (f->bad_build.id && store_pair_check_get(c->store, f->bad_build.id, f->good, f->cmp.job, f->machine.tbox_group, CHECK_REACH,
-						    &k) >= 0) {
+	if (f->bad_build.id && store_pair_check_get(c->store, f->bad_build.id, f->good, f->cmp.job,
+						    f->machine.tbox_group, CHECK_REACH, &k) >= 0) {
 		tell(s, "reach", "reach", "%s: %s", k.verdict, k.evidence);
 		json_object_object_add(s->o, "reach_verdict", json_text(k.verdict));
 	}
@@ -154,8 +157,9 @@ static void tell_culprit(struct story *s, const struct facts *f)
 		if (f->proof.revert)
 			tell(s, "revert", "revert", "%s", f->proof.revert);
 	} else if (f->proof.state == PROOF_SHOWN) {
-		_cleanup_free_ char *more = xasprintf(", p = %.2g, %" PRId64 " boots of the parent and %" PRId64 " of the commit in turns",
-						      f->proof.p, f->proof.boots_parent, f->proof.boots_culprit);
+		_cleanup_free_ char *more =
+			xasprintf(", p = %.2g, %" PRId64 " boots of the parent and %" PRId64 " of the commit in turns",
+				  f->proof.p, f->proof.boots_parent, f->proof.boots_culprit);
 
 		tell_effect(s, "proof", "proof", f->proof.effect, f->proof.lo, f->proof.hi, more);
 		number(s, "p", f->proof.p);
@@ -176,7 +180,8 @@ static void tell_culprit(struct story *s, const struct facts *f)
 static struct json_object *delivery_json(const struct db_delivery *d)
 {
 	const struct { const char *key, *text; } texts[] = {
-		{"way", d->way}, {"recipient", d->recipient}, {"state", delivery_state_word(d->state)}, {"words", d->detail}};
+		{"way", d->way}, {"recipient", d->recipient}, {"state", delivery_state_word(d->state)},
+		{"words", d->detail}};
 	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < ARRAY_SIZE(texts); i++)
@@ -334,7 +339,8 @@ static void cancel_tasks(struct ctx *c, int64_t case_id)
 static int want_aligned(struct store *s, const struct db_case *one, struct db_proof *p)
 {
 	if (p->state != PROOF_SHOWN)
-		return err_set(-EINVAL, "case %" PRId64 " has no proven commit to build with aligned functions", one->id);
+		return err_set(-EINVAL, "case %" PRId64 " has no proven commit to build with aligned functions",
+			       one->id);
 	free(p->aligned);
 	p->aligned = NULL;
 	p->aligned_after = 0;
@@ -342,8 +348,8 @@ static int want_aligned(struct store *s, const struct db_case *one, struct db_pr
 	return store_proof_put(s, p);
 }
 
-/* why NULL: reopen. A case with a proven culprit is found again, or proven again with aligned functions; any other is searched
- * again with what is stored. It is by hand from now on. */
+/* why NULL: reopen. A case with a proven culprit is found again, or proven again with aligned functions; any other is
+ * searched again with what is stored. It is by hand from now on. */
 static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool mail)
 {
 	_cleanup_(db_case_release) struct db_case one = {0};
@@ -355,14 +361,18 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 	if (r < 0)
 		return verb_fail(c, r);
 	if (!why && db_case_lives(&one))
-		return verb_fail(c, err_set(-EINVAL, "case %" PRId64 " is open: it is '%s'", id, case_state_word(one.state)));
+		return verb_fail(
+			c, err_set(-EINVAL, "case %" PRId64 " is open: it is '%s'", id, case_state_word(one.state)));
 	(void)store_proof_get(c->store, &one, &proof);
 	if (aligned && (r = want_aligned(c->store, &one, &proof)) < 0)
 		return verb_fail(c, r);
 	if (why)
 		note = xasprintf("ignored by %s: %s", user ? user : "somebody", why);
 	free(one.note);
-	one.state = why ? CASE_IGNORED : aligned ? CASE_PROVING : proof.state == PROOF_SHOWN ? CASE_FOUND : CASE_CONFIRMED;
+	one.state = why				 ? CASE_IGNORED
+		    : aligned			 ? CASE_PROVING
+		    : proof.state == PROOF_SHOWN ? CASE_FOUND
+						 : CASE_CONFIRMED;
 	one.note = TAKE_PTR(note);
 	one.stopped = STOPPED_NOT;
 	one.changed = now_usec();
@@ -374,8 +384,10 @@ static int change(struct ctx *c, int64_t id, const char *why, bool aligned, bool
 		return verb_fail(c, r);
 	if (why)
 		cancel_tasks(c, id);
-	store_event(c->store, id, one.comparison, 0, "%s", why ? one.note : aligned ? "to be proven with aligned functions, too" :
-		    "reopened by hand");
+	store_event(c->store, id, one.comparison, 0, "%s",
+		    why	      ? one.note
+		    : aligned ? "to be proven with aligned functions, too"
+			      : "reopened by hand");
 	if (c->json)
 		printf("{\"case\": %" PRId64 ", \"state\": \"%s\"}\n", id, case_state_word(one.state));
 	else
@@ -401,7 +413,8 @@ static int run_case(int argc, char **argv, struct ctx *c)
 	bool aligned = false, mail = false;
 	const struct opt opts[] = {
 		OPT_TEXT('w', "why", "TEXT", &why, "ignore: the reason, kept with the case"),
-		OPT_FLAG(0, "aligned", &aligned, "reopen: prove it with aligned functions, too ('judge: proof_aligned')"),
+		OPT_FLAG(0, "aligned", &aligned,
+			 "reopen: prove it with aligned functions, too ('judge: proof_aligned')"),
 		OPT_FLAG(0, "mail", &mail, "reopen: mail what comes of it"),
 		OPT_TEXT('s', "state", "STATE", &state, "list: only cases in this state"),
 		OPT_TEXT('t', "tree", "NAME", &tree, "list: only cases of this tree"),
@@ -413,7 +426,9 @@ static int run_case(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		return r;
 	what = argc ? argv[0] : "list";
-	if (!(streq(what, "list") ? argc <= 1 : argc == 2 && (streq(what, "show") || streq(what, "ignore") || streq(what, "reopen"))))
+	if (!(streq(what, "list")
+		      ? argc <= 1
+		      : argc == 2 && (streq(what, "show") || streq(what, "ignore") || streq(what, "reopen"))))
 		return verb_usage(c, "case list, case show N, case ignore N --why TEXT or case reopen N");
 	if (argc == 2 && parse_i64(argv[1], &id) < 0)
 		return verb_usage(c, "'%s' is no number of a case; 'kperfbot case list' has them", argv[1]);

@@ -80,8 +80,9 @@ static int add_validity(struct ctx *c, const struct column *col, struct view *v)
 		const struct db_check *k = &list[i];
 
 		if (k->fail)
-			strv_addf(&v->validity, "%s: %s failed in %" PRId64 " of %" PRId64 " runs, which are left out: %s", who, k->name,
-				  k->fail, k->pass + k->fail + k->unknown, k->evidence);
+			strv_addf(&v->validity,
+				  "%s: %s failed in %" PRId64 " of %" PRId64 " runs, which are left out: %s", who,
+				  k->name, k->fail, k->pass + k->fail + k->unknown, k->evidence);
 		else if (k->capped)
 			strv_addf(&v->validity,
 				  "%s: %s capped in %" PRId64 " of %" PRId64 " runs, which may hide a change: %s", who,
@@ -91,7 +92,8 @@ static int add_validity(struct ctx *c, const struct column *col, struct view *v)
 	return r;
 }
 
-/* Does the job execute what changed from the first column's commit to this one? As the engine has stored it, or from a profile. */
+/* Does the job execute what changed from the first column's commit to this one? As the engine has stored it, or from a
+ * profile. */
 static void add_reach(struct ctx *c, const struct column *a, const struct column *x, struct view *v)
 {
 	_cleanup_free_ char *git_dir = engine_git_dir(&c->config, x->at->tree);
@@ -104,10 +106,14 @@ static void add_reach(struct ctx *c, const struct column *a, const struct column
 		return;
 	r = store_pair_check_get(c->store, x->at->build, a->commit, x->at->job, x->at->tbox_group, CHECK_REACH, &k);
 	if (r < 0 && store_build_by_id(c->store, x->at->build, &b) >= 0 && !streq(b.kconfig, "program"))
-		r = reach_check(c->store, &q, "no boot has looked; 'kperfbot run JOB --commit REV --profile' makes one", &k);
+		r = reach_check(c->store, &q, "no boot has looked; 'kperfbot run JOB --commit REV --profile' makes one",
+				&k);
 	if (r >= 0)
 		strv_addf(&v->validity, "%.12s: %s %s: %s", x->commit, k.name,
-			  streq(k.verdict, CHECK_PASS) ? "passed" : streq(k.verdict, CHECK_FAIL) ? "failed" : "unknown", k.evidence);
+			  streq(k.verdict, CHECK_PASS)	 ? "passed"
+			  : streq(k.verdict, CHECK_FAIL) ? "failed"
+							 : "unknown",
+			  k.evidence);
 	db_pair_check_release(&k);
 	db_build_release(&b);
 }
@@ -157,7 +163,8 @@ static int add_disturbed(struct ctx *c, const struct columns *col, struct view *
 	for (size_t i = 0; r >= 0 && i < n_list; i++)
 		for (size_t k = 1; k < col->n; k++)
 			if (streq(list[i].base, col->v[0].commit) && streq(list[i].head, col->v[k].commit))
-				strv_addf(&v->validity, "%.12s..%.12s: undecided: %s", list[i].base, list[i].head, list[i].reason);
+				strv_addf(&v->validity, "%.12s..%.12s: undecided: %s", list[i].base, list[i].head,
+					  list[i].reason);
 	DB_LIST_RELEASE(list, n_list, db_comparison_release);
 	return r;
 }
@@ -169,7 +176,8 @@ static char *subject_of(struct ctx *c, const struct column *col)
 
 	if (!p->commit)
 		return view_subject(&c->config, col->at->tree, col->commit);
-	return xasprintf("%s, %" PRId64 " %s on %.12s", p->name, p->patches, p->patches == 1 ? "patch" : "patches", p->base);
+	return xasprintf("%s, %" PRId64 " %s on %.12s", p->name, p->patches, p->patches == 1 ? "patch" : "patches",
+			 p->base);
 }
 
 static int load_columns(struct ctx *c, const struct compare_options *o, const struct columns *col, struct dataset *d,
@@ -212,7 +220,8 @@ static int load_commits(struct ctx *c, const struct compare_options *o, char **a
 	if (r >= 0 && o->matrix)
 		r = columns_of_matrix(c, &f, o->matrix, &o->patches, arg, n, &points);
 	if (r >= 0 && points.n > COLUMNS_MAX)
-		r = err_set(-EINVAL, "job '%s' has %zu points; compare takes at most %d", o->matrix, points.n, COLUMNS_MAX);
+		r = err_set(-EINVAL, "job '%s' has %zu points; compare takes at most %d", o->matrix, points.n,
+			    COLUMNS_MAX);
 	if (r >= 0)
 		r = columns_find(c, &f, o->matrix ? points.v : arg, o->matrix ? points.n : n, &v->col);
 	return r < 0 ? r : load_columns(c, o, &v->col, d, v);
@@ -240,7 +249,8 @@ static int load(struct ctx *c, const struct compare_options *o, char **arg, size
 	if (files == n && !o->matrix)
 		return load_files(o, arg, n, d);
 	for (size_t k = 0; k < n; k++)
-		if (!is_file(arg[k]) && (files || *arg[k] == '/' || startswith(arg[k], "./") || endswith(arg[k], ".csv")))
+		if (!is_file(arg[k]) &&
+		    (files || *arg[k] == '/' || startswith(arg[k], "./") || endswith(arg[k], ".csv")))
 			return err_set(-ENOENT, "there is no file '%s'", arg[k]);
 	return load_commits(c, o, arg, n, d, v);
 }
@@ -254,7 +264,9 @@ static int check_options(const struct ctx *c, const struct compare_options *o, i
 	if (o->patches.n && !o->matrix)
 		return verb_usage(c, "--patches goes with --matrix; elsewhere write REV+NAME");
 	if (argc < 2 && !o->matrix)
-		return verb_usage(c, "compare needs two or more commits or revisions, or CSV files with the columns metric,run,value");
+		return verb_usage(
+			c,
+			"compare needs two or more commits or revisions, or CSV files with the columns metric,run,value");
 	if (argc > COLUMNS_MAX)
 		return verb_usage(c, "compare takes at most %d builds", COLUMNS_MAX);
 	if (!streq(o->rule, "moderated") && !streq(o->rule, "lkp"))
@@ -340,13 +352,15 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 		OPT_LIST('m', "metric", "GLOB", &o.metric, "only these metrics (repeatable)"),
 		OPT_DOUBLE(0, "fdr", "RATE", &o.fdr, "share of false ones among the changed metrics (0.05)"),
 		OPT_DOUBLE(0, "confidence", "C", &o.confidence, "of the intervals (0.95)"),
-		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect, "smallest change of interest, for all metrics (default: judge: min_effects)"),
+		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect,
+			   "smallest change of interest, for all metrics (default: judge: min_effects)"),
 		OPT_INT(0, "history", "N", &o.history, "learn each metric's spread from the last N other builds (8)"),
 		OPT_TEXT('t', "tree", "NAME", &o.tree, "where commits were measured in several trees"),
 		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "... or with several configurations"),
 		OPT_TEXT('j', "job", "JOB", &o.job, "... or jobs (name or id)"),
 		OPT_TEXT(0, "machine", "GROUP", &o.machine, "... or machines"),
-		OPT_TEXT(0, "matrix", "JOB", &o.matrix, "all points of this job's matrix, as 'run --matrix' measured them"),
+		OPT_TEXT(0, "matrix", "JOB", &o.matrix,
+			 "all points of this job's matrix, as 'run --matrix' measured them"),
 		OPT_LIST(0, "patches", "FILE", &o.patches, "the patch series that were given to 'run --matrix'"),
 		OPT_END,
 	};
@@ -369,13 +383,15 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	}
 	r = load(c, &o, argv, (size_t)argc, &d, &v);
 	if (r >= 0 && o.metric.n && !d.n_metrics)
-		r = err_set(-ENOENT, "no metric of these builds fits '%s'%s", o.metric.v[0], o.metric.n > 1 ? " or the others" : "");
+		r = err_set(-ENOENT, "no metric of these builds fits '%s'%s", o.metric.v[0],
+			    o.metric.n > 1 ? " or the others" : "");
 	strv_release(&o.metric);
 	strv_release(&o.patches);
 	if (r < 0)
 		return verb_fail(c, r);
 	set_min_effects(&c->config.min_effects, &o, &d);
-	cfg = (struct cmp_config){streq(o.rule, "lkp") ? CMP_LKP : CMP_MODERATED, d.n_builds, o.fdr, o.confidence, o.all};
+	cfg = (struct cmp_config){streq(o.rule, "lkp") ? CMP_LKP : CMP_MODERATED, d.n_builds, o.fdr, o.confidence,
+				  o.all};
 	r = cmp_run(&cfg, d.metric, d.n_metrics, &res);
 	if (r < 0)
 		return verb_fail(c, r);

@@ -156,7 +156,8 @@ static struct json_object *effects_json(const struct config *c)
 	struct json_object *o = json_object_new_object();
 
 	for (size_t i = 0; i < c->min_effects.n; i++)
-		json_object_object_add(o, c->min_effects.v[i].pattern, json_object_new_double(c->min_effects.v[i].value));
+		json_object_object_add(o, c->min_effects.v[i].pattern,
+				       json_object_new_double(c->min_effects.v[i].value));
 	return o;
 }
 
@@ -335,8 +336,9 @@ static void man_config(void)
 		printf(".SS %s\n", *s->name ? s->name : "At the top level");
 		man_settings(part);
 		if (streq(s->name, "judge"))
-			man_item("min_effects", "lines \"NAME: number\": smallest effects of metrics, globs and classes of "
-						"them, before min_effect");
+			man_item("min_effects",
+				 "lines \"NAME: number\": smallest effects of metrics, globs and classes of "
+				 "them, before min_effect");
 	}
 	man_reporters();
 	puts(".SS trees\nEach tree has its name, and below it:");
@@ -387,4 +389,5 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 	return EXIT_DONE;
 }
 
-const struct verb verb_man = {.name = "man", .usage = "", .summary = "(prints the manual page in roff)", .text = "", .run = run_man};
+const struct verb verb_man = {
+	.name = "man", .usage = "", .summary = "(prints the manual page in roff)", .text = "", .run = run_man};

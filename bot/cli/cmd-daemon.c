@@ -97,5 +97,5 @@ static int run_work(int argc, char **argv, struct ctx *c)
 	return r < 0 ? EXIT_NO : EXIT_DONE;
 }
 
-const struct verb verb_work = {.name = "work", .usage = "task ID\nfetch TREE", .summary = "(used by the daemon)", .text = "",
-			       .run = run_work};
+const struct verb verb_work = {
+	.name = "work", .usage = "task ID\nfetch TREE", .summary = "(used by the daemon)", .text = "", .run = run_work};

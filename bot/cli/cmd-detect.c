@@ -26,13 +26,15 @@ static int read_point(struct csv *c, int index, int value, struct history *p)
 	int64_t i;
 
 	if (c->n <= (size_t)MAX(index, value))
-		return csv_err(c, -EINVAL, "%zu fields where the first line has at least %d", c->n, MAX(index, value) + 1);
+		return csv_err(c, -EINVAL, "%zu fields where the first line has at least %d", c->n,
+			       MAX(index, value) + 1);
 	if (parse_i64(c->field[index], &i) < 0)
 		return csv_err(c, -EINVAL, "index '%.40s' is no whole number", c->field[index]);
 	if (csv_number(c, (size_t)value, &v) < 0)
 		return -EINVAL;
 	if (p->n && i < p->index[p->n - 1])
-		return csv_err(c, -EINVAL, "index %" PRId64 " comes after %" PRId64 "; sort the series first", i, p->index[p->n - 1]);
+		return csv_err(c, -EINVAL, "index %" PRId64 " comes after %" PRId64 "; sort the series first", i,
+			       p->index[p->n - 1]);
 	history_add(p, i, v);
 	return 0;
 }
@@ -339,7 +341,9 @@ static int asker_load(struct ctx *c, const struct history *h, struct asker *a)
 static int detect(struct ctx *c, const struct detect_options *o, const struct history *h, struct detect_result *res,
 		  struct notes *notes, char **ret_what)
 {
-	struct detect_config cfg = {isnan(o->min_effect) ? .002 : o->min_effect / 100, o->penalty, (size_t)o->min_segment}, own;
+	struct detect_config cfg = {isnan(o->min_effect) ? .002 : o->min_effect / 100, o->penalty,
+				    (size_t)o->min_segment},
+			     own;
 	struct asker a = {0};
 	int r = o->ask ? asker_load(c, h, &a) : 0;
 	struct detect_scope d = {&a.tree, &a.tcfg, h->branch, a.machine, o->metric, &a.job};

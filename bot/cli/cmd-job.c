@@ -226,14 +226,16 @@ static int run(int argc, char **argv, struct ctx *c)
 		if (strcmp(argv[0], actions[i].name))
 			continue;
 		if (argc < 2)
-			return verb_usage(c, "job %s: name a job or a file; 'kperfbot job list' shows the jobs", argv[0]);
+			return verb_usage(c, "job %s: name a job or a file; 'kperfbot job list' shows the jobs",
+					  argv[0]);
 		r = job_load(argv[1], dir, (const char *const *)argv + 2, &l);
 		return r < 0 ? verb_fail(c, r) : actions[i].run(c, &l);
 	}
 	const char *near = nearest_word(argv[0], words, ARRAY_SIZE(words));
 
-	return verb_usage(c, "job: no action '%s'%s%s%s", argv[0], near ? "; did you mean '" : ": list, show, expand, render, suggest",
-			  near ? near : "", near ? "'?" : "");
+	return verb_usage(c, "job: no action '%s'%s%s%s", argv[0],
+			  near ? "; did you mean '" : ": list, show, expand, render, suggest", near ? near : "",
+			  near ? "'?" : "");
 }
 
 const struct verb verb_job = {

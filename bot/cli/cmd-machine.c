@@ -144,7 +144,8 @@ static int set_state(struct ctx *c, const struct machine *m, const char *what)
 
 /* ---- machine boot: one boot by hand ---- */
 
-struct boot_options { const char *image, *script, *job, *out; int64_t perturb; double timeout; bool profile; struct strv programs, watch; };
+struct boot_options { const char *image, *script, *job,
+		     *out; int64_t perturb; double timeout; bool profile; struct strv programs, watch; };
 
 /* The script: a file, or a job with what it needs in the root image. */
 static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, struct buf *script)
@@ -175,7 +176,8 @@ static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, s
 }
 
 /* What the job measured; a profile of it is told the operations. */
-static int boot_values(const struct boot_options *b, const struct job *job, const struct machine *m, struct boot_result *r)
+static int boot_values(const struct boot_options *b, const struct job *job, const struct machine *m,
+		       struct boot_result *r)
 {
 	_cleanup_free_ char *dir = xasprintf("%s/result", b->out);
 	struct run_facts facts = {r->exit_status, r->ns_per_insn, MAX(m->cpus, 1)};

@@ -39,10 +39,12 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('j', "job", "JOB", &f.job, "only this job: name, glob or id"),
 		OPT_TEXT('m', "machine", "NAME", &f.machine, "only this machine or tbox group"),
 		OPT_TEXT(0, "metric", "GLOB", &f.metric_glob, "only metrics that fit, as in 'perf-stat.*'"),
-		OPT_TEXT(0, "since", "TIME", &f.since, "from then on: 2024-05-01, 2024-05-01T12:00 (UTC) or an age like 2d"),
+		OPT_TEXT(0, "since", "TIME", &f.since,
+			 "from then on: 2024-05-01, 2024-05-01T12:00 (UTC) or an age like 2d"),
 		OPT_TEXT(0, "until", "TIME", &f.until, "before then"),
 		OPT_TEXT(0, "state", "STATE", &f.state, "only these states (comma between)"),
-		OPT_TEXT(0, "verdict", "VERDICT", &f.verdict, "only runs that ended so (comma between); series: default ok"),
+		OPT_TEXT(0, "verdict", "VERDICT", &f.verdict,
+			 "only runs that ended so (comma between); series: default ok"),
 		OPT_INT(0, "case", "N", &f.case_id, "only what belongs to this case"),
 		OPT_INT('n', "limit", "N", &f.limit, "the newest N rows (default: all)"),
 		OPT_END,
@@ -55,7 +57,9 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 		return r;
 	f.send_option = send = config_send_option(&c->config);
 	if (argc != 1)
-		return verb_usage(c, "query what? runs, checks, metrics, series, builds, patches, cases, trees, machines, queue or events");
+		return verb_usage(
+			c,
+			"query what? runs, checks, metrics, series, builds, patches, cases, trees, machines, queue or events");
 	if ((r = ctx_store(c, true)) < 0 || (r = store_query(c->store, argv[0], &f, &t)) < 0)
 		return verb_fail(c, r);
 	hide_secrets(&t);

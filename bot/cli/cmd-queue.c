@@ -25,7 +25,8 @@ static char *what_of(const char *key)
 	for (char *w = strtok_r(copy, ":", &save); w && n < ARRAY_SIZE(word); w = strtok_r(NULL, ":", &save))
 		word[n++] = w;
 	if (n < 4)      /* report:CASE, send:CASE:WAY */
-		return n < 2 ? xstrdup(key) : xasprintf("case %s%s%s", word[1], n > 2 ? " by " : "", n > 2 ? word[2] : "");
+		return n < 2 ? xstrdup(key)
+			     : xasprintf("case %s%s%s", word[1], n > 2 ? " by " : "", n > 2 ? word[2] : "");
 	return xasprintf("%.20s %.10s%s%.6s", word[1], word[2], streq(word[0], "run") && n == 7 ? " boot " : "",
 			 streq(word[0], "run") && n == 7 ? word[6] : "");
 }
@@ -33,17 +34,22 @@ static char *what_of(const char *key)
 /* What a person wants to see, within a screen's width: what, where, and what it waits for or how it ended. */
 static void shorten(const struct table *t, struct table *out)
 {
-	static const char *const columns[] = {"task", "state", "prio", "kind", "what", "where", "case", "tries", "waits for, or result"};
+	static const char *const columns[] = {"task", "state", "prio", "kind", "what", "where", "case", "tries",
+					      "waits for, or result"};
 	size_t used = 5 + 10 + 5 + 7 + WHAT + 5 + 6;
 
 	for (size_t i = 0; i < ARRAY_SIZE(columns); i++)
 		table_column(out, columns[i], i == 0 || i == 2 || i == 6);
 	for (size_t row = 0; row < t->n_rows; row++) {
 		_cleanup_free_ char *what = what_of(text_of(t, row, "key")),
-				    *tries = xasprintf("%s/%s", text_of(t, row, "attempts"), text_of(t, row, "of")), *end = NULL;
+				    *tries = xasprintf("%s/%s", text_of(t, row, "attempts"), text_of(t, row, "of")),
+				    *end = NULL;
 		const char *where = text_of(t, row, "resource"), *waits = text_of(t, row, "waits_for");
-		const char *const texts[] = {text_of(t, row, "task"), text_of(t, row, "state"), text_of(t, row, "priority"),
-					     text_of(t, row, "kind"), what, startswith(where, TASK_RESOURCE_MACHINE) ? where + strlen(TASK_RESOURCE_MACHINE) : where,
+		const char *const texts[] = {text_of(t, row, "task"), text_of(t, row, "state"),
+					     text_of(t, row, "priority"),
+					     text_of(t, row, "kind"), what,
+					     startswith(where,
+							TASK_RESOURCE_MACHINE) ? where + strlen(TASK_RESOURCE_MACHINE) : where,
 					     text_of(t, row, "case"), tries, NULL};
 
 		end = xasprintf("%.*s", (int)(WIDTH - used), *waits ? waits : text_of(t, row, "result"));
@@ -114,7 +120,8 @@ static int run_queue(int argc, char **argv, struct ctx *c)
 		return list(c, all, events);
 	if ((streq(what, "cancel") || streq(what, "retry")) && argc == 2)
 		return one(c, what, argv[1]);
-	return verb_usage(c, "queue list, queue cancel ID or queue retry ID; work is added by 'run', 'bisect' and the watcher");
+	return verb_usage(
+		c, "queue list, queue cancel ID or queue retry ID; work is added by 'run', 'bisect' and the watcher");
 }
 
 const struct verb verb_queue = {

@@ -41,7 +41,10 @@ static int show(struct ctx *c, int64_t id)
 	int r = store_report_by_case(c->store, id, &rep);
 
 	if (r == -ENOENT)
-		r = err_set(r, "case %" PRId64 " has no report yet; 'kperfbot report render %" PRId64 "' shows what it would say", id, id);
+		r = err_set(r,
+			    "case %" PRId64 " has no report yet; 'kperfbot report render %" PRId64
+			    "' shows what it would say",
+			    id, id);
 	return r < 0 ? verb_fail(c, r) : print_report(c, &rep);
 }
 

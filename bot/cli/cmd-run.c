@@ -108,7 +108,8 @@ static void tally_release(struct run_tally *t)
 
 static void tally_add(struct run_tally *t, const struct db_run *r)
 {
-	_cleanup_free_ char *text = xasprintf("%s%s%s", run_verdict_word(r->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
+	_cleanup_free_ char *text =
+		xasprintf("%s%s%s", run_verdict_word(r->verdict), r->cause ? ": " : "", r->cause ? r->cause : "");
 	size_t i = 0;
 
 	if (r->verdict == RUN_OK) {
@@ -262,7 +263,8 @@ static int print_top(struct ctx *c, const struct db_profile *row)
 /* One line for each point. */
 static int print_matrix(struct ctx *c, struct waiting *w, const struct points *p)
 {
-	static const char *const columns[] = {"point", "commit", "metric", "boots", "failed", "mean", "stddev_pct", "cause"};
+	static const char *const columns[] = {"point", "commit", "metric", "boots", "failed", "mean", "stddev_pct",
+					      "cause"};
 	_cleanup_table_ struct table t = {0};
 	int r = 0;
 
@@ -373,7 +375,8 @@ static int queue(struct waiting *w, const struct points *p, const struct run_opt
 }
 
 /* 1: stopped before the end. */
-static int measure(struct ctx *c, struct waiting *w, const struct points *p, const struct run_options *o, size_t *bad, size_t *good)
+static int measure(struct ctx *c, struct waiting *w, const struct points *p, const struct run_options *o, size_t *bad,
+		   size_t *good)
 {
 	usec_t since = now_usec();
 	int r = o->queue_only ? 0 : asking_begin(c, &w->asking);
@@ -394,7 +397,8 @@ static int measure(struct ctx *c, struct waiting *w, const struct points *p, con
 }
 
 /* The points of the job; one only, unless all were asked for. */
-static int find_points(struct ctx *c, const struct asked *a, char **argv, const struct run_options *o, struct points *ret)
+static int find_points(struct ctx *c, const struct asked *a, char **argv, const struct run_options *o,
+		       struct points *ret)
 {
 	_cleanup_(job_list_release) struct job_list l = {0};
 	_cleanup_free_ char *oid = NULL;
@@ -402,14 +406,19 @@ static int find_points(struct ctx *c, const struct asked *a, char **argv, const 
 	int r = ask_commit(c, a, o->commit, &oid);
 
 	if (r >= 0)
-		r = points_jobs(argv[0], c->config.dir, (const char *const *)argv + 1, &o->patches, o->matrix ? &a->tcfg.patches : &none, &l);
+		r = points_jobs(argv[0], c->config.dir, (const char *const *)argv + 1, &o->patches,
+				o->matrix ? &a->tcfg.patches : &none, &l);
 	if (r >= 0 && l.n != 1 && !o->matrix)
-		r = err_set(-EINVAL, "job '%s' has %zu points; choose one: 'kperfbot job expand %s' lists them, key=value narrows; --matrix "
-			    "runs all", argv[0], l.n, argv[0]);
+		r = err_set(
+			-EINVAL,
+			"job '%s' has %zu points; choose one: 'kperfbot job expand %s' lists them, key=value narrows; --matrix "
+			"runs all",
+			argv[0], l.n, argv[0]);
 	return r < 0 ? r : points_make(c->store, &a->tree, a->git_dir, &l, oid, ret);
 }
 
-static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct run_options *o, size_t *bad, size_t *good)
+static int run_asked(struct ctx *c, struct asked *a, char **argv, const struct run_options *o, size_t *bad,
+		     size_t *good)
 {
 	_cleanup_(waiting_release) struct waiting w = {.e = {.cfg = &c->config, .store = c->store},
 						       .asking = ASKING_INIT};
@@ -441,7 +450,8 @@ static int run_run(int argc, char **argv, struct ctx *c)
 	struct run_options o = {.n = 1};
 	const struct opt opts[] = {
 		OPT_TEXT('c', "commit", "REV", &o.commit, "commit to measure"),
-		OPT_LIST(0, "patches", "FILE", &o.patches, "apply this patch series first: an mbox, a mail, a folder or list of patches"),
+		OPT_LIST(0, "patches", "FILE", &o.patches,
+			 "apply this patch series first: an mbox, a mail, a folder or list of patches"),
 		OPT_FLAG(0, "matrix", &o.matrix, "all points of the job's matrix, in turns"),
 		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree (where there are several)"),
 		OPT_TEXT('m', "machine", "NAME", &o.machine, "machine (default: the tree's)"),
@@ -449,7 +459,8 @@ static int run_run(int argc, char **argv, struct ctx *c)
 		OPT_INT('n', "boots", "N", &o.n, "boots (default 1) of each point"),
 		OPT_FLAG('q', "queue", &o.queue_only, "only queue the work"),
 		OPT_FLAG(0, "quiet", &o.quiet, "say nothing but the result and what goes wrong"),
-		OPT_FLAG('p', "profile", &o.profile, "instead count once what the kernel executes, for 'compare --profile'"),
+		OPT_FLAG('p', "profile", &o.profile,
+			 "instead count once what the kernel executes, for 'compare --profile'"),
 		OPT_END,
 	};
 	struct asked a = {0};

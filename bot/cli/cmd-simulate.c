@@ -80,9 +80,11 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 		OPT_INT(0, "n", "N", &n, "candidate commits (256)"),
 		OPT_DOUBLE(0, "snr", "S", &c.snr, "step in standard deviations of one boot (2)"),
 		OPT_DOUBLE(0, "outliers", "F", &c.outliers, "share of boots that are outliers"),
-		OPT_DOUBLE(0, "outlier-sigma", "K", &c.outlier_sigma, "how far off they are, in standard deviations (6)"),
+		OPT_DOUBLE(0, "outlier-sigma", "K", &c.outlier_sigma,
+			   "how far off they are, in standard deviations (6)"),
 		OPT_FLAG(0, "known-means", &c.means_known, "levels and spread are known from history"),
-		OPT_DOUBLE(0, "drift", "D", &c.drift, "slow change of the machine, in standard deviations per 100 boots"),
+		OPT_DOUBLE(0, "drift", "D", &c.drift,
+			   "slow change of the machine, in standard deviations per 100 boots"),
 		OPT_FLAG(0, "merges", &c.merges, "a history of merged topic branches instead of a line"),
 		OPT_DOUBLE(0, "skip", "F", &c.skip, "share of commits that do not build"),
 		OPT_DOUBLE(0, "second", "S", &c.second, "a second step of S standard deviations at another commit"),
@@ -101,9 +103,10 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 		return r;
 	if (argc > 0)
 		return verb_usage(ctx, "bisect simulate takes no operand '%s'", argv[0]);
-	if (n < 1 || n > SIMULATE_MAX_COMMITS || trials < 1 || trials > SIMULATE_MAX_TRIALS || max_boots < 0 || max_boots > 1000000)
-		return verb_usage(ctx, "--n must lie in 1..%d, --trials in 1..%d, --max-boots in 0..1000000", SIMULATE_MAX_COMMITS,
-				  SIMULATE_MAX_TRIALS);
+	if (n < 1 || n > SIMULATE_MAX_COMMITS || trials < 1 || trials > SIMULATE_MAX_TRIALS || max_boots < 0 ||
+	    max_boots > 1000000)
+		return verb_usage(ctx, "--n must lie in 1..%d, --trials in 1..%d, --max-boots in 0..1000000",
+				  SIMULATE_MAX_COMMITS, SIMULATE_MAX_TRIALS);
 	c.n = (uint32_t)n;
 	c.trials = (uint64_t)trials;
 	c.seed = (uint64_t)seed;

@@ -13,7 +13,8 @@ static int cmd_sql(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		return r;
 	if (argc != 1)
-		return verb_usage(c, "sql takes one statement in quotes, as in: kperfbot sql 'SELECT name, url FROM tree'");
+		return verb_usage(
+			c, "sql takes one statement in quotes, as in: kperfbot sql 'SELECT name, url FROM tree'");
 	if ((r = ctx_store(c, true)) < 0 || (r = store_sql(c->store, argv[0], &t)) < 0 ||
 	    (r = table_print(&t, ctx_form(c), stdout)) < 0)
 		return r == -EPERM ? verb_usage(c, "%s", (char *)strdupa(err_msg())) : verb_fail(c, r);

@@ -27,7 +27,8 @@ static int check_add(const struct tree_config *t, const struct tree_verb *o)
 	_cleanup_buf_ struct buf text = {0};
 
 	if (!config_name_ok(t->name))
-		return err_set(-EINVAL, "'%s' is no name for a tree; use at most 64 letters, digits, '-', '_' and '.'", t->name);
+		return err_set(-EINVAL, "'%s' is no name for a tree; use at most 64 letters, digits, '-', '_' and '.'",
+			       t->name);
 	if (t->program != (t->artefact != NULL))
 		return err_set(-EINVAL, t->program ? "a program's tree wants --artefact, the file that its build makes"
 						    : "--artefact belongs to --program");
@@ -41,7 +42,8 @@ static int check_add(const struct tree_config *t, const struct tree_verb *o)
 }
 
 /* Options not given keep what the tree has; one that is new begins with the defaults. */
-static int config_of(const char *name, const struct tree_config *old, const struct tree_verb *o, struct tree_config *ret)
+static int config_of(const char *name, const struct tree_config *old, const struct tree_verb *o,
+		     struct tree_config *ret)
 {
 	struct settings to[TREE_PARTS], from[TREE_PARTS];
 	int r;
@@ -73,7 +75,8 @@ static int check_jobs(const struct ctx *c, struct strv *jobs)
 {
 	for (size_t i = 0; i < jobs->n; i++) {
 		struct job_list l = {0};
-		char *path = strchr(jobs->v[i], '/') || endswith(jobs->v[i], ".yaml") ? realpath(jobs->v[i], NULL) : NULL;
+		char *path =
+			strchr(jobs->v[i], '/') || endswith(jobs->v[i], ".yaml") ? realpath(jobs->v[i], NULL) : NULL;
 		int r;
 
 		if (path) {
@@ -160,7 +163,8 @@ static int check_tree(const struct ctx *c, struct tree_config *t)
 	if (r >= 0)
 		r = check_patches(&t->patches);
 	if (r >= 0 && !config_machine(&c->config, t->machine))
-		r = err_set(-EINVAL, "no machine '%s' in the configuration; 'kperfbot machine list' shows them", t->machine);
+		r = err_set(-EINVAL, "no machine '%s' in the configuration; 'kperfbot machine list' shows them",
+			    t->machine);
 	make_absolute(&t->credentials_file);
 	return r;
 }
@@ -197,8 +201,10 @@ static void tell_added(const struct ctx *c, const struct tree_config *t, bool ex
 		printf("{\"tree\": %" PRId64 ", \"branches\": %zu}\n", id, heads);
 	else
 		term_printf(stdout, "tree '%s' %s%s, %zu branch%s seen\n", t->name, exists ? "changed" : "added",
-			    t->enabled ? "" : exists ? " (it is off; --on switches it on)" : " (not switched on)", heads,
-			    heads == 1 ? "" : "es");
+			    t->enabled ? ""
+			    : exists   ? " (it is off; --on switches it on)"
+				       : " (not switched on)",
+			    heads, heads == 1 ? "" : "es");
 	note_file(c, t->name, "change it");
 }
 
@@ -274,8 +280,8 @@ static void add_question(struct ctx *c, int64_t tree, const char *branch, struct
 	int r = store_comparison_newest(c->store, tree, branch, &q);
 
 	if (r >= 0 && q.reason && (q.state == COMPARISON_OPEN || q.state == COMPARISON_BROKEN))
-		add_words(b, "%s: comparison %" PRId64 " %s: %s", who, q.id, q.state == COMPARISON_OPEN ? "waits" : comparison_state_word(q.state),
-			  q.reason);
+		add_words(b, "%s: comparison %" PRId64 " %s: %s", who, q.id,
+			  q.state == COMPARISON_OPEN ? "waits" : comparison_state_word(q.state), q.reason);
 	else if (r >= 0 && q.state == COMPARISON_DIFFERENT)
 		add_ended_case(c, who, q.id, b);
 	db_comparison_release(&q);
@@ -363,7 +369,8 @@ static void list_untaken(struct table *t, struct ctx *c, const struct db_tree *k
 
 static int tree_list(struct ctx *c)
 {
-	static const char *const columns[] = {"name", "watch", "url", "branches", "kconfig", "jobs", "heads", "trouble"};
+	static const char *const columns[] = {"name", "watch", "url", "branches", "kconfig", "jobs", "heads",
+					      "trouble"};
 	_cleanup_table_ struct table t = {0};
 	struct db_tree *trees = NULL;
 	size_t n = 0;
@@ -446,7 +453,8 @@ static int run(int argc, char **argv, struct ctx *c)
 	else if (argc == 2 && streq(argv[0], "remove"))
 		r = tree_remove(c, argv[1], o.purge);
 	else
-		return verb_usage(c, "tree: write 'tree add NAME URL', 'tree list', 'tree fetch NAME' or 'tree remove NAME'");
+		return verb_usage(
+			c, "tree: write 'tree add NAME URL', 'tree list', 'tree fetch NAME' or 'tree remove NAME'");
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }
 

@@ -61,7 +61,8 @@ static void split_spec(const char *spec, struct strv *key, struct strv *value)
 /* The same program, monitors and parameters, but for some. */
 static bool same_but(const struct db_job *a, const struct db_job *b, const struct strv *keys)
 {
-	_cleanup_json_ json *pa = part(a, "params"), *pb = part(b, "params"), *ma = part(a, "monitors"), *mb = part(b, "monitors");
+	_cleanup_json_ json *pa = part(a, "params"), *pb = part(b, "params"), *ma = part(a, "monitors"),
+			    *mb = part(b, "monitors");
 
 	for (size_t i = 0; i < keys->n; i++) {
 		json_object_object_del(pa, keys->v[i]);
@@ -113,7 +114,8 @@ static bool fits(const struct place_filter *f, const struct db_measured *m, cons
 }
 
 /* The one entry of a column beside the first column's: 1, or 0 without one. */
-static int beside(struct store *s, const struct column *c, const struct db_measured *first, const struct db_measured **ret)
+static int beside(struct store *s, const struct column *c, const struct db_measured *first,
+		  const struct db_measured **ret)
 {
 	size_t found = 0;
 
@@ -131,7 +133,8 @@ static int beside(struct store *s, const struct column *c, const struct db_measu
 			*ret = m;
 	}
 	if (found > 1)
-		return err_set(-EINVAL, "'%s' fits %zu jobs of commit '%.12s': write the id of one", c->spec, found, c->commit);
+		return err_set(-EINVAL, "'%s' fits %zu jobs of commit '%.12s': write the id of one", c->spec, found,
+			       c->commit);
 	return found == 1;
 }
 
@@ -141,7 +144,8 @@ static int nothing_fits(const struct columns *c, const struct place_filter *f)
 
 	for (size_t k = 0; k < c->n; k++) {
 		if (!c->v[k].n)
-			return err_set(-ENOENT, "commit '%.12s' has no runs yet; 'kperfbot run' makes some", c->v[k].commit);
+			return err_set(-ENOENT, "commit '%.12s' has no runs yet; 'kperfbot run' makes some",
+				       c->v[k].commit);
 		variants |= c->v[k].spec != NULL;
 	}
 	return err_set(-ENOENT, "these commits were never measured with %s on the same machine%s",
@@ -171,8 +175,8 @@ static int choose(struct store *s, struct columns *c, const struct place_filter 
 		for (size_t k = 0; k < c->n && !found; k++)
 			c->v[k].at = at[k];
 		found++;
-		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", m->tree, m->kconfig, m->job, m->tbox_group,
-			 m->job_name);
+		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", m->tree, m->kconfig, m->job,
+			 m->tbox_group, m->job_name);
 	}
 	if (found > 1)
 		return err_set(-EINVAL, "these commits were measured in %zu ways, choose one:%s", found, list.s);
@@ -197,7 +201,8 @@ static void add_differing(const struct db_job *a, const struct db_job *b, struct
 }
 
 /* "+fix rps=on", or short: "+fix/on". */
-static char *make_label(const struct column *c, const struct db_job *j, const struct strv *differ, bool bases, bool brief)
+static char *make_label(const struct column *c, const struct db_job *j, const struct strv *differ, bool bases,
+			bool brief)
 {
 	_cleanup_buf_ struct buf b = {0};
 
@@ -208,7 +213,11 @@ static char *make_label(const struct column *c, const struct db_job *j, const st
 	for (size_t i = 0; i < differ->n; i++) {
 		_cleanup_free_ char *value = param(j, differ->v[i]);
 
-		buf_addf(&b, "%s%s%s%.40s", !b.len ? "" : brief ? "/" : " ", brief ? "" : differ->v[i], brief ? "" : "=", value ? value : "");
+		buf_addf(&b, "%s%s%s%.40s",
+			 !b.len	 ? ""
+			 : brief ? "/"
+				 : " ",
+			 brief ? "" : differ->v[i], brief ? "" : "=", value ? value : "");
 	}
 	return xstrdup(b.len ? b.s : "plain");
 }
@@ -311,8 +320,8 @@ static bool is_override(const char *arg)
 	return n && arg[n] == '=';
 }
 
-int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series, char *const *arg,
-		      size_t n, struct strv *ret)
+int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series,
+		      char *const *arg, size_t n, struct strv *ret)
 {
 	_cleanup_(job_list_release) struct job_list l = {0};
 	_cleanup_strv_ struct strv rev = {0}, overrides = {0};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * compare-columns.h - what stands side by side in compare: commits measured in the same place (tree, configuration, machine),
- * with one job or, where an operand says so, with variants of it.
+ * compare-columns.h - what stands side by side in compare: commits measured in the same place (tree, configuration,
+ * machine), with one job or, where an operand says so, with variants of it.
  *
  *	REV                 in the job of the first column, the only one there is, or --job
  *	REV@JOB             in that job (name or id)
@@ -27,9 +27,9 @@ struct columns { struct column *v; size_t n; struct strv differ; /* parameters t
 void columns_release(struct columns *c);
 /* -EINVAL names the choices where there are several, -ENOENT where nothing fits. */
 int columns_find(struct ctx *ctx, const struct place_filter *f, char *const *arg, size_t n, struct columns *ret);
-/* The operands for all points of a job's matrix, for each revision: "REV+SERIES@JOBID". arg: revisions, and key=value words
- * that change the matrix. series as in points_jobs(). */
-int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series, char *const *arg,
-		      size_t n, struct strv *ret);
+/* The operands for all points of a job's matrix, for each revision: "REV+SERIES@JOBID". arg: revisions, and key=value
+ * words that change the matrix. series as in points_jobs(). */
+int columns_of_matrix(struct ctx *ctx, const struct place_filter *f, const char *job, const struct strv *series,
+		      char *const *arg, size_t n, struct strv *ret);
 
 #endif

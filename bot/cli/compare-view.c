@@ -119,7 +119,10 @@ static bool shown(const struct view *v, const struct cmp_row *row)
 static double shown_effect(const struct cmp_delta *d, double x) { return d->points ? x : 100 * x; }
 
 /* "A", "B", ... where there are several builds: files and commits may have long names. */
-static char *column_name(const char *what, size_t b, size_t n) { return n > 2 ? xasprintf("%s.%c", what, (char)('A' + b)) : xstrdup(what); }
+static char *column_name(const char *what, size_t b, size_t n)
+{
+	return n > 2 ? xasprintf("%s.%c", what, (char)('A' + b)) : xstrdup(what);
+}
 
 static void add_column(struct table *t, const char *what, size_t b, size_t n, bool right)
 {
@@ -193,7 +196,8 @@ static void table_heads(struct table *t, size_t N, enum table_form form)
 {
 	table_column(t, "metric", false);
 	for (size_t b = 0; b < N; b++) {
-		_cleanup_free_ char *mean = xasprintf("mean.%c", (char)('A' + b)), *sd = xasprintf("stddev%%.%c", (char)('A' + b)),
+		_cleanup_free_ char *mean = xasprintf("mean.%c", (char)('A' + b)),
+				    *sd = xasprintf("stddev%%.%c", (char)('A' + b)),
 				    *n = xasprintf("n.%c", (char)('A' + b));
 
 		table_column(t, mean, true);
@@ -412,8 +416,9 @@ static void add_change_cell(struct table *t, size_t col, const struct cmp_delta 
 
 static void runs_row(struct table *t, const struct view *v, size_t b, const char *what)
 {
-	_cleanup_free_ char *name = label_of(v, b) ? xstrdup(label_of(v, b))
-						   : xasprintf("%.*s", v->job ? SHOWN_DIGITS : INT_MAX, v->d->build[b].name);
+	_cleanup_free_ char *name = label_of(v, b)
+					    ? xstrdup(label_of(v, b))
+					    : xasprintf("%.*s", v->job ? SHOWN_DIGITS : INT_MAX, v->d->build[b].name);
 
 	table_row(t);
 	table_text(t, 0, name);

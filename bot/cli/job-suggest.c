@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "job suggest COMMIT": the jobs known to execute the functions that a commit changes, those that see most of them first. */
+/* "job suggest COMMIT": the jobs known to execute the functions that a commit changes, those that see most of them
+ * first. */
 #include "bot/cli/ask.h"
 #include "bot/cli/job-suggest.h"
 #include "bot/engine/reach.h"
@@ -52,11 +53,15 @@ static int by_reach(const void *a, const void *b)
 	return strcmp(x->p->job_name, y->p->job_name);
 }
 
-static const char *kind_of(const struct touched_fn *f) { return f->is_inline ? "inline" : f->is_static ? "static" : "global"; }
+static const char *kind_of(const struct touched_fn *f)
+{
+	return f->is_inline ? "inline" : f->is_static ? "static" : "global";
+}
 
 static void print_json(const struct touched *t, const struct job_candidate *c, size_t n)
 {
-	struct json_object *o = json_object_new_object(), *fns = json_object_new_array(), *jobs = json_object_new_array();
+	struct json_object *o = json_object_new_object(), *fns = json_object_new_array(),
+			   *jobs = json_object_new_array();
 
 	for (size_t i = 0; i < t->n; i++) {
 		struct json_object *x = json_object_new_object();
@@ -117,9 +122,11 @@ static int print_table(struct ctx *c, const struct touched *t, const struct job_
 static int nothing_to_say(const struct touched *t, const char *oid, size_t jobs)
 {
 	if (!t->n)
-		return err_set(-ENOENT, "%.12s changes no function (%zu C file%s outside of functions, %zu other file%s)", oid,
-			       t->outside.n, t->outside.n == 1 ? "" : "s", t->other_files, t->other_files == 1 ? "" : "s");
-	return jobs ? 0 : err_set(-ENOENT, "no job has a profile yet; 'kperfbot run JOB --commit REV --profile' makes one");
+		return err_set(
+			-ENOENT, "%.12s changes no function (%zu C file%s outside of functions, %zu other file%s)", oid,
+			t->outside.n, t->outside.n == 1 ? "" : "s", t->other_files, t->other_files == 1 ? "" : "s");
+	return jobs ? 0
+		    : err_set(-ENOENT, "no job has a profile yet; 'kperfbot run JOB --commit REV --profile' makes one");
 }
 
 int job_suggest(struct ctx *c, const char *rev, const char *tree)

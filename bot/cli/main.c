@@ -38,8 +38,8 @@ static int unknown_verb(const struct ctx *c, const char *name)
 	for (const struct verb *const *v = verbs; *v && n < ARRAY_SIZE(names); v++)
 		names[n++] = (*v)->name;
 	near = nearest_word(name, names, n);
-	return verb_usage(c, "unknown verb '%s'%s%s%s; 'kperfbot --help' lists them", name, near ? ", did you mean '" : "",
-			  near ? near : "", near ? "'?" : "");
+	return verb_usage(c, "unknown verb '%s'%s%s%s; 'kperfbot --help' lists them", name,
+			  near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "");
 }
 
 /* Only "config" may run with a broken configuration: it is the one to say what is wrong with it. */
@@ -102,7 +102,8 @@ int main(int argc, char **argv)
 			*(argv[i][2] == 'c' ? &config_dir : &state_dir) = argv[i + 1];
 			i++;
 		} else {
-			return verb_usage(&c, "unknown option '%s' before the verb; 'kperfbot --help' lists them", argv[i]);
+			return verb_usage(&c, "unknown option '%s' before the verb; 'kperfbot --help' lists them",
+					  argv[i]);
 		}
 	}
 	if (i >= argc) {

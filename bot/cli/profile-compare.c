@@ -26,7 +26,8 @@ static const struct db_profile *same_place(const struct db_profile *v, size_t n,
 struct list { struct db_profile *v; size_t n; };
 
 /* The one job and machine in which both commits have a profile. */
-static int choose(const struct profile_question *q, const struct list l[2], char *const oid[2], const struct db_profile *ret[2])
+static int choose(const struct profile_question *q, const struct list l[2], char *const oid[2],
+		  const struct db_profile *ret[2])
 {
 	_cleanup_buf_ struct buf list = {0};
 	size_t found = 0;
@@ -40,8 +41,8 @@ static int choose(const struct profile_question *q, const struct list l[2], char
 			ret[0] = a;
 			ret[1] = b;
 		}
-		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", a->tree, a->kconfig, a->job, a->tbox_group,
-			 a->job_name);
+		buf_addf(&list, "\n  --tree=%s --kconfig=%s --job=%s --machine=%s (%s)", a->tree, a->kconfig, a->job,
+			 a->tbox_group, a->job_name);
 	}
 	if (found == 1)
 		return 0;
@@ -49,8 +50,10 @@ static int choose(const struct profile_question *q, const struct list l[2], char
 		return err_set(-EINVAL, "these commits have %zu pairs of profiles, choose one:%s", found, list.s);
 	for (int k = 0; k < 2; k++)
 		if (!l[k].n)
-			return err_set(-ENOENT, "commit '%.12s' has no profile yet; 'kperfbot run JOB --commit %.12s --profile' makes one",
-				       oid[k], oid[k]);
+			return err_set(
+				-ENOENT,
+				"commit '%.12s' has no profile yet; 'kperfbot run JOB --commit %.12s --profile' makes one",
+				oid[k], oid[k]);
 	return err_set(-ENOENT, "there is no job and machine with profiles of both commits%s",
 		       q->tree || q->job || q->machine || q->kconfig ? " that fits the options" : "");
 }
@@ -71,7 +74,8 @@ static int load_commits(struct ctx *c, const struct profile_question *q, const c
 		r = choose(q, l, oid, found);
 	for (int k = 0; r >= 0 && k < 2; k++)
 		r = found[k]->path ? profile_read(found[k]->path, &p[k])
-				   : err_set(-ENODATA, "what %.12s executes was only watched by %s, not counted", oid[k], found[k]->means);
+				   : err_set(-ENODATA, "what %.12s executes was only watched by %s, not counted",
+					     oid[k], found[k]->means);
 	for (int k = 0; k < 2; k++) {
 		DB_LIST_RELEASE(l[k].v, l[k].n, db_profile_release);
 		free(oid[k]);
@@ -129,7 +133,8 @@ static size_t worth(const struct profile_question *q, const struct profile_row *
 
 static void fill(const struct profile_question *q, const struct profile_diff *d, int digits, struct table *t)
 {
-	static const char *const columns[] = {"function", "entries_A", "entries_B", "instructions_A", "instructions_B", "change"};
+	static const char *const columns[] = {"function", "entries_A", "entries_B", "instructions_A", "instructions_B",
+					      "change"};
 	struct profile_row rest;
 	size_t n = worth(q, d->row, d->n), n_inlined = worth(q, d->inlined, d->n_inlined);
 

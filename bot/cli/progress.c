@@ -42,7 +42,8 @@ void progress_search(struct progress *p, const struct ctx *c, bool sure)
 
 	p->search = true;
 	p->sure = sure;
-	if (store_comparison_by_id(c->store, p->comparison[0], &q) >= 0 && store_tree_by_id(c->store, q.tree, &tree) >= 0) {
+	if (store_comparison_by_id(c->store, p->comparison[0], &q) >= 0 &&
+	    store_tree_by_id(c->store, q.tree, &tree) >= 0) {
 		_cleanup_free_ char *git_dir = engine_git_dir(&c->config, tree.name);
 
 		p->commits = count_commits(git_dir, q.base, q.head);
@@ -135,7 +136,8 @@ static size_t take_in(struct progress *p, const struct db_task *t, size_t n)
 /* What a task does: state is the same for all boots of a commit. */
 static void describe(const struct db_task *t, struct buf *state, struct buf *text)
 {
-	static const char *const doing[] = {[TASK_BUILD] = "building", [TASK_RUN] = "measuring", [TASK_PROFILE] = "counting",
+	static const char *const doing[] = {[TASK_BUILD] = "building", [TASK_RUN] = "measuring",
+					    [TASK_PROFILE] = "counting",
 					    [TASK_REPORT] = "writing the report", [TASK_SEND] = "sending the report"};
 	_cleanup_payload_ struct task_payload p = {0};
 	const char *commit;

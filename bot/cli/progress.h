@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * progress.h - what "run", "bisect" and "daemon --progress" show: what is being done to which commit, for how long, how long
- * that takes as a rule, and how long all of it still takes. To stderr: on a terminal one line that changes, else a line when
- * the work changes and one a minute.
+ * progress.h - what "run", "bisect" and "daemon --progress" show: what is being done to which commit, for how long, how
+ * long that takes as a rule, and how long all of it still takes. To stderr: on a terminal one line that changes, else a
+ * line when the work changes and one a minute.
  */
 #ifndef KPB_BOT_CLI_PROGRESS_H
 #define KPB_BOT_CLI_PROGRESS_H
@@ -10,7 +10,8 @@
 #include "bot/cli/forecast.h"
 #include "bot/cli/verb.h"
 
-struct seen_task { int64_t id; bool build, active, ended; usec_t running; };     /* running: since when, monotonic; 0: waits */
+struct seen_task { int64_t id; bool build, active,
+		  ended; usec_t running; };     /* running: since when, monotonic; 0: waits */
 struct progress {
 	FILE *out;              /* NULL: shows nothing */
 	bool terminal, shown;
@@ -29,13 +30,13 @@ struct progress {
 
 /* quiet: nothing is shown. The first of the comparisons says what builds and boots cost. */
 void progress_begin(struct progress *p, const struct ctx *c, const int64_t *comparison, size_t n, bool quiet);
-/* The (only) comparison is a question, with a search among its commits and a proof behind it. sure: the forecast takes for
- * granted that the two differ. */
+/* The (only) comparison is a question, with a search among its commits and a proof behind it. sure: the forecast takes
+ * for granted that the two differ. */
 void progress_search(struct progress *p, const struct ctx *c, bool sure);
 void progress_release(struct progress *p);
 /* The picture at this moment. Strings belong to the view. */
 struct progress_view {
-	char *state;            /* "building 0123456789ab": the same as long as it is the same commit's build, or boots */
+	char *state; /* "building 0123456789ab": the same as long as it is the same commit's build, or boots */
 	char *text;             /* with boot number, times and counts */
 	char left[64];          /* forecast_text() */
 	const char *raised;     /* why it takes longer than was said, or NULL */

@@ -48,11 +48,11 @@ void tree_options_rows(struct tree_options *o, struct opt ret[TREE_OPTIONS])
 		struct tree_option *v = &o->v[i];
 
 		v->help = help(s);
-		ret[i] = s->type == SETTING_T_LIST ? (struct opt)OPT_LIST(rows[i].letter, rows[i].option, rows[i].arg,
-									 &v->list, v->help)
-			 : s->type == SETTING_T_BOOL ? (struct opt)OPT_FLAG(rows[i].letter, rows[i].option, &v->flag, v->help)
-						     : (struct opt)OPT_TEXT(rows[i].letter, rows[i].option, rows[i].arg,
-									    &v->text, v->help);
+		ret[i] = s->type == SETTING_T_LIST
+				 ? (struct opt)OPT_LIST(rows[i].letter, rows[i].option, rows[i].arg, &v->list, v->help)
+			 : s->type == SETTING_T_BOOL
+				 ? (struct opt)OPT_FLAG(rows[i].letter, rows[i].option, &v->flag, v->help)
+				 : (struct opt)OPT_TEXT(rows[i].letter, rows[i].option, rows[i].arg, &v->text, v->help);
 	}
 }
 

@@ -24,7 +24,8 @@ struct verb {
 extern const struct verb *const verbs[];        /* NULL-terminated, in help order */
 const struct verb *verb_find(const char *name);
 
-/* opt_parse() for verbs, with --json and --csv added; prints --help. Returns -1 to go on, else the exit code to return. */
+/* opt_parse() for verbs, with --json and --csv added; prints --help. Returns -1 to go on, else the exit code to
+ * return. */
 int verb_options(const struct verb *v, int *argc, char ***argv, const struct opt *opts, struct ctx *c);
 /* A text to stdout, safe for roff. */
 void roff_text(const char *s);

@@ -11,8 +11,8 @@ static void check_source(const struct ynode *where, const struct tree_config *t,
 	int r = t->url ? tree_url_check(t->url) : 0;
 
 	if (!config_name_ok(t->name))
-		mistake(m, ynode_err(where, -EINVAL, "'%s' is no name for a tree: letters, digits, - _ . only, at most 64",
-				     t->name));
+		mistake(m, ynode_err(where, -EINVAL,
+				     "'%s' is no name for a tree: letters, digits, - _ . only, at most 64", t->name));
 	if (!t->url)
 		mistake(m, ynode_err(where, -EINVAL, "tree '%s' needs a 'url'", t->name));
 	if (r >= 0 && t->credentials_file)
@@ -44,8 +44,10 @@ void config_check_tree(const struct ynode *where, const struct config *c, const 
 
 	check_source(where, t, m);
 	if (t->program && !t->artefact)
-		mistake(m, ynode_err(where, -EINVAL, "tree '%s' is a program: it needs an 'artefact' (the file or folder "
-				     "that the build leaves)", t->name));
+		mistake(m, ynode_err(where, -EINVAL,
+				     "tree '%s' is a program: it needs an 'artefact' (the file or folder "
+				     "that the build leaves)",
+				     t->name));
 	if (!t->program && kconfig_fragment(t->kconfig, &fragment) < 0)
 		mistake(m, ynode_err(where, -EINVAL, "tree '%s': there is no kconfig '%s' in kernels/configs", t->name,
 				     t->kconfig));
@@ -57,7 +59,8 @@ void config_check_tree(const struct ynode *where, const struct config *c, const 
 					     t->patches.v[i]));
 	for (size_t i = 0; i < t->mail_cc.n; i++)
 		if (!strchr(t->mail_cc.v[i], '@') || strpbrk(t->mail_cc.v[i], "\r\n"))
-			mistake(m, ynode_err(where, -EINVAL, "tree '%s': '%s' is no mail address", t->name, t->mail_cc.v[i]));
+			mistake(m, ynode_err(where, -EINVAL, "tree '%s': '%s' is no mail address", t->name,
+					     t->mail_cc.v[i]));
 }
 
 void config_check_mail(const struct ynode *where, const struct config *c, struct mistakes *m)
@@ -68,7 +71,8 @@ void config_check_mail(const struct ynode *where, const struct config *c, struct
 					     "'*@%s', or '*' for everybody", c->mail_allow.v[i], c->mail_allow.v[i]));
 	if (!c->robot_address || !strchr(c->robot_address, '@') || strpbrk(c->robot_address, "\r\n <>,") ||
 	    strpbrk(c->robot_name ? c->robot_name : "", "\r\n"))
-		mistake(m, ynode_err(where, -EINVAL, "'robot_name' and 'robot_address' must be one name and one plain address"));
+		mistake(m, ynode_err(where, -EINVAL,
+				     "'robot_name' and 'robot_address' must be one name and one plain address"));
 }
 
 void config_check_canary(const struct ynode *where, const struct config *c, const struct machine *x,
@@ -78,8 +82,8 @@ void config_check_canary(const struct ynode *where, const struct config *c, cons
 	struct job_list l = {0};
 
 	if (!k->job || !k->commit)
-		mistake(m, ynode_err(where, -EINVAL, "machine '%s': a canary needs a 'job' and a 'commit' (an id or a tag)",
-				     x->name));
+		mistake(m, ynode_err(where, -EINVAL,
+				     "machine '%s': a canary needs a 'job' and a 'commit' (an id or a tag)", x->name));
 	if (ops && (ops->flags & MACHINE_DETERMINISTIC))
 		mistake(m, ynode_err(where, -EINVAL, "machine '%s' is deterministic: it needs no canary", x->name));
 	if (k->job && job_load(k->job, c->dir, NULL, &l) < 0) {
@@ -127,8 +131,8 @@ static void check_reporter(const struct report_ops *o, const struct config *c, c
 	if (!o->check || o->check(report_settings_of(&c->reports, o), &key) >= 0)
 		return;
 	why = xstrdup(err_msg());
-	mistake(m, ynode_err(place(y, o->section ? o->section : "reports", o->section ? NULL : o->name, key), -EINVAL, "%s",
-			     why));
+	mistake(m, ynode_err(place(y, o->section ? o->section : "reports", o->section ? NULL : o->name, key), -EINVAL,
+			     "%s", why));
 }
 
 void config_check_all(const struct config *c, const struct yaml y[CONFIG_FILES], struct mistakes *m)
@@ -136,15 +140,18 @@ void config_check_all(const struct config *c, const struct yaml y[CONFIG_FILES],
 	for (size_t i = 0; i < c->n_trees; i++)
 		if (!config_machine(c, c->tree[i].machine))
 			mistake(m, ynode_err(place(y, "trees", c->tree[i].name, "machine"), -EINVAL,
-					     "tree '%s': there is no machine '%s'", c->tree[i].name, c->tree[i].machine));
+					     "tree '%s': there is no machine '%s'", c->tree[i].name,
+					     c->tree[i].machine));
 	for (size_t i = 0; i < c->n_canaries; i++)
 		if (c->canary[i].tree && c->n_trees && !config_tree(c, c->canary[i].tree))
 			mistake(m, ynode_err(place(y, "machines", c->canary[i].machine, "canary"), -EINVAL,
-					     "machine '%s': canary: there is no tree '%s'", c->canary[i].machine, c->canary[i].tree));
+					     "machine '%s': canary: there is no tree '%s'", c->canary[i].machine,
+					     c->canary[i].tree));
 	for (const struct report_ops *const *o = reporters(); *o; o++)
 		check_reporter(*o, c, y, m);
 	check_folder(fs_state_dir, "state_dir", c->state_dir, y, m);
 	check_folder(fs_cache_dir, "cache_dir", c->cache_dir, y, m);
 	if (c->min_boots > c->max_boots)
-		mistake(m, ynode_err(place(y, "judge", NULL, "min_boots"), -EINVAL, "judge: min_boots is larger than max_boots"));
+		mistake(m, ynode_err(place(y, "judge", NULL, "min_boots"), -EINVAL,
+				     "judge: min_boots is larger than max_boots"));
 }

@@ -6,7 +6,9 @@
 static int put_machine(struct store *s, const struct machine *m)
 {
 	const struct machine_ops *ops = machine_driver(m->driver);
-	_cleanup_free_ char *text = m->description ? xstrdup(m->description) : ops && ops->describe ? ops->describe(m) : NULL;
+	_cleanup_free_ char *text = m->description	   ? xstrdup(m->description)
+				    : ops && ops->describe ? ops->describe(m)
+							   : NULL;
 	_cleanup_free_ char *settings = machine_to_json(m);
 	struct db_machine d = {.name = m->name, .driver = m->driver, .tbox_group = m->tbox_group, .description = text,
 			       .settings = settings};
@@ -23,8 +25,11 @@ int config_to_store(const struct config *c, struct store *s)
 	for (size_t i = 0; r == 0 && i < c->n_trees; i++) {
 		const struct tree_config *t = &c->tree[i];
 		_cleanup_free_ char *settings = tree_config_to_json(t);
-		struct db_tree d = {.name = t->name, .url = t->url, .kind = t->program ? (char *)"program" : (char *)"kernel",
-				    .settings = settings, .enabled = t->enabled};
+		struct db_tree d = {.name = t->name,
+				    .url = t->url,
+				    .kind = t->program ? (char *)"program" : (char *)"kernel",
+				    .settings = settings,
+				    .enabled = t->enabled};
 
 		r = store_tree_put(s, &d, NULL);
 	}

@@ -17,7 +17,8 @@ static const char *meant(const char *name)
 	for (size_t i = 0; known && i < CONFIG_FILES; i++) {
 		size_t n = strlen(config_files[i]) - strlen(".yaml"), len = (size_t)(dot - name);
 
-		if (!strncasecmp(name, config_files[i], len) && (len == n || (len + 1 == n && config_files[i][n - 1] == 's')))
+		if (!strncasecmp(name, config_files[i], len) &&
+		    (len == n || (len + 1 == n && config_files[i][n - 1] == 's')))
 			return config_files[i];
 	}
 	return NULL;

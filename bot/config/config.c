@@ -66,8 +66,10 @@ static void load_options(const struct ynode *name, const struct ynode *map, stru
 
 	if (machine_set_driver(x, n ? n->text : x->driver) < 0) {
 		why = xstrdup(err_msg());
-		mistake(m, ynode_err(name, -EINVAL, "%s%s", why,
-				     n && n->kind == Y_NULL ? " (\"null\" in quotes: without, YAML takes it for nothing)" : ""));
+		mistake(m,
+			ynode_err(name, -EINVAL, "%s%s", why,
+				  n && n->kind == Y_NULL ? " (\"null\" in quotes: without, YAML takes it for nothing)"
+							 : ""));
 		if (!x->driver)
 			return;
 	}
@@ -104,7 +106,8 @@ static void load_reporter(const struct ynode *name, const struct ynode *map, str
 		if (!(*r)->section && (*r)->settings)
 			buf_addf(&all, "%s%s", all.len ? ", " : "; there are: ", (*r)->name);
 	if (o && o->section)
-		mistake(m, ynode_err(name, -EINVAL, "what is set of '%s' stands in the section '%s'", o->name, o->section));
+		mistake(m, ynode_err(name, -EINVAL, "what is set of '%s' stands in the section '%s'", o->name,
+				     o->section));
 	else if (!o || !o->settings)
 		mistake(m, ynode_err(name, -EINVAL, "no reporter '%s' has settings here%s", name->text, buf_str(&all)));
 	else

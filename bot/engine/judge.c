@@ -20,8 +20,14 @@ int engine_ask(struct engine *e, const struct db_tree *tree, const struct tree_c
 {
 	struct db_machine m = {0};
 	char epoch[BUILD_EPOCH] = "";
-	struct db_comparison c = {.tree = tree->id, .epoch = epoch, .branch = (char *)branch, .base = (char *)base, .head = (char *)head,
-				  .kconfig = tcfg->kconfig, .job = job->id, .state = COMPARISON_OPEN,
+	struct db_comparison c = {.tree = tree->id,
+				  .epoch = epoch,
+				  .branch = (char *)branch,
+				  .base = (char *)base,
+				  .head = (char *)head,
+				  .kconfig = tcfg->kconfig,
+				  .job = job->id,
+				  .state = COMPARISON_OPEN,
 				  .asked = e->asked};
 	int r = store_machine_get(e->store, machine, &m);
 
@@ -81,10 +87,12 @@ static int need_builds(struct engine *e, const struct scope *s)
 	return r;
 }
 
-static int open_case(struct engine *e, const struct scope *s, const char *metric, const struct verdict_result *v, size_t boots)
+static int open_case(struct engine *e, const struct scope *s, const char *metric, const struct verdict_result *v,
+		     size_t boots)
 {
 	struct db_case c = {.comparison = s->cmp.id, .metric = (char *)metric, .state = CASE_CONFIRMED,
-			    .confidence = e->cfg->confidence, .effect = v->effect, .effect_lo = v->lo, .effect_hi = v->hi,
+			    .confidence = e->cfg->confidence, .effect = v->effect, .effect_lo = v->lo,
+			    .effect_hi = v->hi,
 			    .posterior = NAN, .boots = boots, .builds = 2};
 	_cleanup_buf_ struct buf what = {0};
 	int64_t id = 0;
@@ -122,7 +130,8 @@ static struct pairs both_sides(const struct scope *s)
 }
 
 /* A difference counts when it was not the machine that changed. */
-static int judge_different(struct engine *e, const struct pairs *p, bool first, struct pairs_result *x, struct judged *out)
+static int judge_different(struct engine *e, const struct pairs *p, bool first, struct pairs_result *x,
+			   struct judged *out)
 {
 	int r = pairs_canary(e, p, x);
 
@@ -162,7 +171,8 @@ static void tell_metric(struct judged *out, const char *metric, bool first, cons
 	out->mean_b = v->mean_b;
 }
 
-static int judge_metric(struct engine *e, const struct scope *s, const char *metric, size_t n_kpis, bool first, struct judged *out)
+static int judge_metric(struct engine *e, const struct scope *s, const char *metric, size_t n_kpis, bool first,
+			struct judged *out)
 {
 	_cleanup_pairs_ struct pairs_result x = {0};
 	struct pairs p = both_sides(s);
@@ -212,8 +222,8 @@ static int side_fails(struct engine *e, const struct scope *s, const char *commi
 	int r = engine_runs(e, s, commit, s->cmp.after_run, &k);
 
 	if (r >= 0 && k.bad >= MAX_BAD_RUNS && k.bad > k.good)
-		*ret_why = k.no_boot == k.bad ? xasprintf("%.12s builds but does not boot (%zu of %zu boots): %s", commit, k.bad,
-							 k.bad + k.good, k.cause)
+		*ret_why = k.no_boot == k.bad ? xasprintf("%.12s builds but does not boot (%zu of %zu boots): %s",
+							  commit, k.bad, k.bad + k.good, k.cause)
 					      : xasprintf("%zu of %zu runs of %.12s failed, the last one: %s", k.bad,
 							  k.bad + k.good, commit, k.cause);
 	engine_runs_release(&k);
@@ -232,8 +242,8 @@ static int side_broken(struct engine *e, const struct scope *s)
 		return r;
 	if (!base && (r = failure_of_head(e, s, &more)) != 0)
 		return r;
-	r = end_comparison(e, s, COMPARISON_BROKEN, fault_of(base, head), "%s%s%s%s", base ? base : "", base && head ? "; " : "",
-			   head ? head : "", more ? more : "");
+	r = end_comparison(e, s, COMPARISON_BROKEN, fault_of(base, head), "%s%s%s%s", base ? base : "",
+			   base && head ? "; " : "", head ? head : "", more ? more : "");
 	return r < 0 ? r : 1;
 }
 
@@ -261,17 +271,18 @@ static bool capped(struct engine *e, const struct scope *s)
 /* The machine changed between the two: it is measured afresh, and after some rounds left undecided. */
 static int disturbed(struct engine *e, const struct scope *s, const struct judged *j)
 {
-	_cleanup_free_ char *what = xasprintf("not steady: %+.3f%% between %.10s and %.10s%s", 100 * j->effect, s->cmp.base,
-					      s->cmp.head, j->canary);
+	_cleanup_free_ char *what = xasprintf("not steady: %+.3f%% between %.10s and %.10s%s", 100 * j->effect,
+					      s->cmp.base, s->cmp.head, j->canary);
 	int r = engine_flag_machine(e, s, what);
 
 	if (r < 0)
 		return r;
 	if (s->cmp.disturbed + 1 >= MAX_DISTURBED)
-		return end_comparison(e, s, COMPARISON_DISTURBED, FAULT_NONE, "machine '%s' was %s; 'kperfbot machine show %s'",
-				      s->machine.name, what, s->machine.name);
-	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: machine '%s' was %s: measuring again", s->cmp.base,
-		    s->cmp.head, s->machine.name, what);
+		return end_comparison(e, s, COMPARISON_DISTURBED, FAULT_NONE,
+				      "machine '%s' was %s; 'kperfbot machine show %s'", s->machine.name, what,
+				      s->machine.name);
+	store_event(e->store, 0, s->cmp.id, 0, "comparison %.12s..%.12s: machine '%s' was %s: measuring again",
+		    s->cmp.base, s->cmp.head, s->machine.name, what);
 	return store_comparison_again(e->store, s->cmp.id);
 }
 
@@ -304,7 +315,8 @@ static void add_failed(struct engine *e, const struct scope *s, const char *comm
 	engine_runs_release(&k);
 }
 
-/* The verdict is there: told together with what says against it. A difference that was not reached is one all the same. */
+/* The verdict is there: told together with what says against it. A difference that was not reached is one all the
+ * same. */
 static int end_judged(struct engine *e, const struct scope *s, const struct judged *j)
 {
 	struct db_pair_check reach = {0};

@@ -3,8 +3,8 @@
  * agent.c - what runs inside a test machine: takes a job, runs its script under a time limit, ships the files it left.
  *
  * As PID 1 of a guest it mounts what a script needs, runs /job/job.sh, writes the results to the second serial port (or
- * to a virtio-serial port of the name below) and ends the guest by a reset, since poweroff hangs without ACPI. On a real
- * machine it is run by hand: agent JOB_DIR RESULT_DIR >stream.
+ * to a virtio-serial port of the name below) and ends the guest by a reset, since poweroff hangs without ACPI. On a
+ * real machine it is run by hand: agent JOB_DIR RESULT_DIR >stream.
  *
  * JOB_DIR holds job.sh and env: NUL-ended NAME=value entries; KPB_TIMEOUT is the script's limit in seconds, KPB_PERTURB
  * seeds the kernel's random numbers too. Nothing arrives from the host while the script runs.

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mark.c - "kpb-mark start" and "kpb-mark stop" in the guest: a program without libc that calls one of two functions, which
- * do nothing. Counting from outside (plugin.c) begins and ends there; nobody else has code at their addresses, which the
- * linker sets (plugin.mk, count-format.h).
+ * mark.c - "kpb-mark start" and "kpb-mark stop" in the guest: a program without libc that calls one of two functions,
+ * which do nothing. Counting from outside (plugin.c) begins and ends there; nobody else has code at their addresses,
+ * which the linker sets (plugin.mk, count-format.h).
  */
 __attribute__((section(".mark.start"), noinline, used)) void mark_start(void) { __asm__ volatile("" ::: "memory"); }
 __attribute__((section(".mark.stop"), noinline, used)) void mark_stop(void) { __asm__ volatile("" ::: "memory"); }

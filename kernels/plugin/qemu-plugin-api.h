@@ -20,7 +20,8 @@ extern int qemu_plugin_version;
 int qemu_plugin_install(qemu_plugin_id_t id, const struct qemu_info *info, int argc, char **argv);
 
 /* what QEMU exports */
-void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id, void (*cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb));
+void qemu_plugin_register_vcpu_tb_trans_cb(qemu_plugin_id_t id,
+					   void (*cb)(qemu_plugin_id_t id, struct qemu_plugin_tb *tb));
 void qemu_plugin_register_vcpu_tb_exec_cb(struct qemu_plugin_tb *tb, void (*cb)(unsigned vcpu, void *data),
 					  enum qemu_plugin_cb_flags flags, void *data);
 void qemu_plugin_register_vcpu_tb_exec_inline(struct qemu_plugin_tb *tb, enum qemu_plugin_op op, void *p, uint64_t imm);

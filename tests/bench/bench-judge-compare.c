@@ -11,7 +11,8 @@
 
 /* ---- compare ---- */
 
-struct data { size_t n_metrics, runs; double *v; const double **value; size_t n[2]; char (*name)[16]; struct cmp_metric *m; };
+struct data { size_t n_metrics,
+	     runs; double *v; const double **value; size_t n[2]; char (*name)[16]; struct cmp_metric *m; };
 
 static void data_new(struct data *d, size_t n_metrics, size_t runs)
 {
@@ -22,7 +23,8 @@ static void data_new(struct data *d, size_t n_metrics, size_t runs)
 		for (size_t b = 0; b < 2; b++)
 			d->value[2 * i + b] = d->v + (2 * i + b) * runs;
 		snprintf(d->name[i], 16, "x.m%zu", i);
-		d->m[i] = (struct cmp_metric){.name = d->name[i], .value = &d->value[2 * i], .n = d->n, .min_effect = -1};
+		d->m[i] =
+			(struct cmp_metric){.name = d->name[i], .value = &d->value[2 * i], .n = d->n, .min_effect = -1};
 	}
 }
 
@@ -69,15 +71,17 @@ static size_t changed(const struct data *d, double fdr, enum cmp_rule rule, size
 /* One metric alone: nothing to borrow from. */
 static void two_samples(double outliers)
 {
-	static const struct { double shift; const char *target; int trials; } rows[] = {{3, ">= .98", 20000}, {2, ">= .65", 20000}, {0, "<= .001", 300000}};
+	static const struct { double shift; const char *target; int trials; } rows[] = {{3, ">= .98", 20000},
+											{2, ">= .65", 20000},
+											{0, "<= .001", 300000}};
 	struct data d;
 
 	data_new(&d, 1, 10);
 	for (size_t k = 0; k < ARRAY_SIZE(rows); k++)
 		for (int rule = 0; rule < 2; rule++) {
-			_cleanup_free_ char *what = xasprintf("10+10 runs, %g sigma%s, share called changed at .001%s", rows[k].shift,
-							      outliers > 0 ? ", 5 % outliers at +6 sigma" : "",
-							      rule ? " (rule of lkp-tests)" : "");
+			_cleanup_free_ char *what = xasprintf(
+				"10+10 runs, %g sigma%s, share called changed at .001%s", rows[k].shift,
+				outliers > 0 ? ", 5 % outliers at +6 sigma" : "", rule ? " (rule of lkp-tests)" : "");
 			size_t hits = 0, wrong;
 
 			state = 4711;
@@ -94,7 +98,8 @@ static void many_metrics(double mixed, double outliers, const char *note)
 {
 	enum { TRIALS = 100 };
 	double power = 0, fdr = 0, power_lkp = 0, null_lkp = 0;
-	_cleanup_free_ char *what = xasprintf("3,000 metrics 6+6, 300 shifted by 3 sigma%s: power, false discoveries", note);
+	_cleanup_free_ char *what =
+		xasprintf("3,000 metrics 6+6, 300 shifted by 3 sigma%s: power, false discoveries", note);
 	struct data d;
 
 	data_new(&d, 3000, 6);
@@ -110,8 +115,8 @@ static void many_metrics(double mixed, double outliers, const char *note)
 		power_lkp += (double)hits / 300 / TRIALS;
 		null_lkp += (double)wrong / 2700 / TRIALS;
 	}
-	line(what, *note ? "" : ">= .95, <= .05", "%.3f, %.3f (rule of lkp-tests: %.3f, %.2f %% of unchanged ones)", power, fdr,
-	     power_lkp, 100 * null_lkp);
+	line(what, *note ? "" : ">= .95, <= .05", "%.3f, %.3f (rule of lkp-tests: %.3f, %.2f %% of unchanged ones)",
+	     power, fdr, power_lkp, 100 * null_lkp);
 	data_free(&d);
 }
 
@@ -144,8 +149,14 @@ static int must(int r)
 static void fill_database(struct store *s, char oid[2][41])
 {
 	struct db_tree tree = {.name = (char *)"net-next", .url = (char *)"u", .enabled = true};
-	struct db_job job = {(char *)"0123456789abcdef", (char *)"bench", (char *)"stress-ng", (char *)"{}", (char *)"{}", (char *)"x"};
-	struct db_machine machine = {.name = (char *)"m", .driver = (char *)"qemu", .tbox_group = (char *)"m", .settings = (char *)"{}"};
+	struct db_job job = {(char *)"0123456789abcdef",
+			     (char *)"bench",
+			     (char *)"stress-ng",
+			     (char *)"{}",
+			     (char *)"{}",
+			     (char *)"x"};
+	struct db_machine machine = {
+		.name = (char *)"m", .driver = (char *)"qemu", .tbox_group = (char *)"m", .settings = (char *)"{}"};
 	int64_t tree_id, machine_id;
 
 	must(store_tree_put(s, &tree, &tree_id));
@@ -153,7 +164,8 @@ static void fill_database(struct store *s, char oid[2][41])
 	must(store_machine_put(s, &machine, &machine_id));
 	state = 8;
 	for (int b = 0; b < 2; b++) {
-		struct db_build build = {.tree = tree_id, .commit = oid[b], .kconfig = (char *)"vm-net", .state = BUILD_OK};
+		struct db_build build = {
+			.tree = tree_id, .commit = oid[b], .kconfig = (char *)"vm-net", .state = BUILD_OK};
 		int64_t id;
 
 		snprintf(oid[b], 41, "%040x", 0xabc + b);
@@ -161,8 +173,13 @@ static void fill_database(struct store *s, char oid[2][41])
 		for (int i = 0; i < 6; i++) {
 			char boot[32];
 			struct metric_set set = {0};
-			struct db_run run = {.build = id, .machine = machine_id, .job = job.id, .boot = boot, .verdict = RUN_OK,
-					     .seconds = 60, .started = 1000000ULL * (unsigned)(b * 10 + i + 1)};
+			struct db_run run = {.build = id,
+					     .machine = machine_id,
+					     .job = job.id,
+					     .boot = boot,
+					     .verdict = RUN_OK,
+					     .seconds = 60,
+					     .started = 1000000ULL * (unsigned)(b * 10 + i + 1)};
 
 			snprintf(boot, sizeof(boot), "boot-%d-%d", b, i);
 			for (int k = 0; k < 3000; k++) {
@@ -184,7 +201,8 @@ static void whole_process(const char *program)
 	enum { TIMES = 15 };
 
 	if (!mkdtemp(dir) || access(program, X_OK) < 0) {
-		line("compare of two builds in the database, whole process, ms", "<= 30", "not measured: no program '%s'", program);
+		line("compare of two builds in the database, whole process, ms", "<= 30",
+		     "not measured: no program '%s'", program);
 		return;
 	}
 	_cleanup_free_ char *path = xasprintf("%s/kperfbot.db", dir);
@@ -209,8 +227,8 @@ static void whole_process(const char *program)
 		best = MIN(best, ms);
 		proc_result_release(&r);
 	}
-	line("compare of 3,000 metrics x 6 runs x 2 in the database, whole process, ms", "<= 30", "%.1f best, %.1f mean; %.1f of CPU", best,
-	     sum, cpu);
+	line("compare of 3,000 metrics x 6 runs x 2 in the database, whole process, ms", "<= 30",
+	     "%.1f best, %.1f mean; %.1f of CPU", best, sum, cpu);
 	fs_rm_rf(dir);
 }
 

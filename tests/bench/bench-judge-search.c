@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * bench-judge-search - the search's and the sequential verdict's rows of the table in docs/BENCHMARKS.md: measured value beside its target.
+ * bench-judge-search - the search's and the sequential verdict's rows of the table in docs/BENCHMARKS.md: measured
+ * value beside its target.
  *
  *	bench-judge-search [TRIALS]        1,000 unless told; about a quarter of an hour
  */
@@ -39,10 +40,12 @@ static struct simulate_result run(struct simulate_config c)
 /* Stated posterior against the share of right ones among the searches that name somebody, with its standard error. */
 static void stated(const char *what, const struct simulate_result *r)
 {
-	double right = r->named > 0 ? r->covered / r->named : NAN, se = sqrt(right * (1 - right) / (r->named * r->trials));
+	double right = r->named > 0 ? r->covered / r->named : NAN,
+	       se = sqrt(right * (1 - right) / (r->named * r->trials));
 	char text[112];
 
-	snprintf(text, sizeof(text), "%s: stated %.3f, right %.3f (se %.3f), boots %.1f", what, r->nominal, right, se, r->mean_runs);
+	snprintf(text, sizeof(text), "%s: stated %.3f, right %.3f (se %.3f), boots %.1f", what, r->nominal, right, se,
+		 r->mean_runs);
 	row(text, fabs(r->nominal - right), "<=", 0.02, fabs(r->nominal - right) <= 0.02);
 }
 
@@ -51,7 +54,8 @@ static void unknown_levels(void)
 	const struct { double snr, runs; } rows[] = {{1, 140}, {2, 50}, {5, 27}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct simulate_result r = run((struct simulate_config){.n = 1024, .snr = rows[i].snr, .outliers = 0.05});
+		struct simulate_result r =
+			run((struct simulate_config){.n = 1024, .snr = rows[i].snr, .outliers = 0.05});
 		char what[96];
 
 		snprintf(what, sizeof(what), "n=1024, levels unknown, 5 %% outliers, snr %g: boots", rows[i].snr);
@@ -68,7 +72,8 @@ static void calibration(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(asked); i++)
 		for (int snr = 1; snr <= 2; snr++) {
-			struct simulate_result r = run((struct simulate_config){.n = 64, .snr = snr, .confidence = asked[i]});
+			struct simulate_result r =
+				run((struct simulate_config){.n = 64, .snr = snr, .confidence = asked[i]});
 			char what[64];
 
 			snprintf(what, sizeof(what), "n=64, snr %d, asked %g", snr, asked[i]);
@@ -114,10 +119,12 @@ static void known_levels(void)
 
 	for (size_t k = 0; k < ARRAY_SIZE(sizes); k++)
 		for (size_t i = 0; i < ARRAY_SIZE(snrs); i++) {
-			struct simulate_result r = run((struct simulate_config){.n = sizes[k], .snr = snrs[i], .means_known = true});
+			struct simulate_result r =
+				run((struct simulate_config){.n = sizes[k], .snr = snrs[i], .means_known = true});
 			char what[96];
 
-			snprintf(what, sizeof(what), "n=%u, levels known, snr %g: boots / bound (exact %.3f)", sizes[k], snrs[i], r.exact);
+			snprintf(what, sizeof(what), "n=%u, levels known, snr %g: boots / bound (exact %.3f)", sizes[k],
+				 snrs[i], r.exact);
 			row(what, r.mean_runs / r.bound, "<=", 1.2, r.mean_runs / r.bound <= 1.2);
 		}
 }
@@ -127,10 +134,12 @@ static void nothing_there(void)
 	const struct { uint32_t n; double snr; } rows[] = {{256, 1}, {256, 2}, {1024, 1}};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct simulate_result r = run((struct simulate_config){.n = rows[i].n, .snr = rows[i].snr, .null = true});
+		struct simulate_result r =
+			run((struct simulate_config){.n = rows[i].n, .snr = rows[i].snr, .null = true});
 		char what[96];
 
-		snprintf(what, sizeof(what), "n=%u, no effect, smallest of interest %g sigma (%.0f boots): names somebody", rows[i].n,
+		snprintf(what, sizeof(what),
+			 "n=%u, no effect, smallest of interest %g sigma (%.0f boots): names somebody", rows[i].n,
 			 0.5 * rows[i].snr, r.mean_runs);
 		row(what, r.named, "<=", 0.01, r.named <= 0.01);
 	}
@@ -195,7 +204,11 @@ static void verdicts(void)
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
-		struct verdict_config c = {.alpha = 0.001, .min_boots = 2, .max_boots = 20, .prior_sd = 0.001, .prior_df = rows[i].history};
+		struct verdict_config c = {.alpha = 0.001,
+					   .min_boots = 2,
+					   .max_boots = 20,
+					   .prior_sd = 0.001,
+					   .prior_df = rows[i].history};
 		struct verdict_result v;
 		double boots = 0, wrong = 0;
 		struct rng rng;
@@ -215,7 +228,8 @@ static void verdicts(void)
 			wrong += (v.verdict == VERDICT_DIFFERENT) != (rows[i].effect > 0);
 		}
 		row(rows[i].what, boots / trials, "<=", rows[i].target, boots / trials <= rows[i].target);
-		row("        wrong", wrong / trials, "<=", rows[i].effect > 0 ? 0.01 : 0.001, wrong / trials <= (rows[i].effect > 0 ? 0.01 : 0.001));
+		row("        wrong", wrong / trials, "<=", rows[i].effect > 0 ? 0.01 : 0.001,
+		    wrong / trials <= (rows[i].effect > 0 ? 0.01 : 0.001));
 	}
 }
 

@@ -25,8 +25,9 @@ static void make_set(struct metric_set *m, const char *prefix, int n)
 {
 	for (int i = 0; i < n; i++) {
 		GROW(m->v, m->n, m->cap);
-		m->v[m->n++] = (struct metric_value){xasprintf("%s.%08x.cycles-pp.some_function_%d", prefix, i * 2654435761u, i),
-						     1000.0 / (i + 1), "%", -1, false};
+		m->v[m->n++] = (struct metric_value){
+			xasprintf("%s.%08x.cycles-pp.some_function_%d", prefix, i * 2654435761u, i), 1000.0 / (i + 1),
+			"%", -1, false};
 	}
 }
 
@@ -59,7 +60,8 @@ static void basics(struct store *s)
 {
 	struct db_tree t = {.name = (char *)"net-next", .url = (char *)"u", .enabled = true};
 	struct db_machine m = {.name = (char *)"vm", .driver = (char *)"qemu", .tbox_group = (char *)"vm"};
-	struct db_job j = {(char *)"0123456789abcdef", (char *)"j", (char *)"p", (char *)"{}", (char *)"{}", (char *)""};
+	struct db_job j = {
+		(char *)"0123456789abcdef", (char *)"j", (char *)"p", (char *)"{}", (char *)"{}", (char *)""};
 
 	must(store_tree_put(s, &t, NULL));
 	must(store_machine_put(s, &m, NULL));
@@ -87,7 +89,8 @@ static void read_two(const char *path, int64_t a, int64_t b)
 		best = MIN(best, t);
 		first = first ?: t;
 	}
-	printf("store.open_and_read_two_builds_ms %.2f\nstore.open_and_read_two_builds_first_ms %.2f\n", best / 1e3, first / 1e3);
+	printf("store.open_and_read_two_builds_ms %.2f\nstore.open_and_read_two_builds_first_ms %.2f\n", best / 1e3,
+	       first / 1e3);
 }
 
 int main(void)

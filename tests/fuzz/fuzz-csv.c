@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any bytes as the files of compare: an error with its place, or rows whose numbers can be printed. The input is split at
- * its first 0xff byte into two files, so that both sides are reached. */
+/* Any bytes as the files of compare: an error with its place, or rows whose numbers can be printed. The input is split
+ * at its first 0xff byte into two files, so that both sides are reached. */
 #include "reporters/dataset.h"
 #include "reporters/report.h"
 #include "tests/fuzz/check.h"
@@ -42,7 +42,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct dataset d = {0};
 
 	if (add(&d, "a.csv", data, first) == 0 &&
-	    add(&d, "b.csv", cut ? cut + 1 : data, cut ? size - first - 1 : size) == 0 && dataset_finish(&d, NULL) == 0) {
+	    add(&d, "b.csv", cut ? cut + 1 : data, cut ? size - first - 1 : size) == 0 &&
+	    dataset_finish(&d, NULL) == 0) {
 		for (int rule = 0; rule < 2; rule++) {
 			struct cmp_config c = {.rule = rule ? CMP_LKP : CMP_MODERATED, .n_builds = 2};
 			struct cmp_result r;

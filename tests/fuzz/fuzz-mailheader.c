@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Any bytes as a subject, a name, an address, a body: headers stay one header of plain ASCII in lines of legal length, and a
- * plain subject comes back when the line ends are taken out. */
+/* Any bytes as a subject, a name, an address, a body: headers stay one header of plain ASCII in lines of legal length,
+ * and a plain subject comes back when the line ends are taken out. */
 #include "reporters/mail.h"
 #include "tests/fuzz/parser.h"
 
@@ -37,7 +37,8 @@ static void check_plain(const char *text)
 	for (size_t i = 0; i < b.len; i++)
 		if (b.s[i] != '\n')
 			b.s[k++] = b.s[i];
-	FUZZ_CHECK(k == strlen(text) + strlen("Subject: ") && !memcmp(b.s + strlen("Subject: "), text, k - strlen("Subject: ")));
+	FUZZ_CHECK(k == strlen(text) + strlen("Subject: ") &&
+		   !memcmp(b.s + strlen("Subject: "), text, k - strlen("Subject: ")));
 }
 
 static void check_persons(const char *text)

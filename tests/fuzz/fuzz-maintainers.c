@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* First line: changed paths, blank between them; second: changed text; the rest: a MAINTAINERS file. Whatever comes out is
- * an address that may stand in a header, once. */
+/* First line: changed paths, blank between them; second: changed text; the rest: a MAINTAINERS file. Whatever comes out
+ * is an address that may stand in a header, once. */
 #include "reporters/mail.h"
 #include "reporters/maintainers.h"
 #include "tests/fuzz/parser.h"

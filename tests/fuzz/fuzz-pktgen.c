@@ -5,8 +5,9 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char before[] = "# role: generator\n# generator: eth2 driver ixgbe cpu 0 threads 2 burst 32\n# ---- before\n"
-				     "@ 10.00 pktgen eth2@0\n     pkts-sofar: 1000  errors: 0\n@ 10.10 ethtool generator eth2\n     tx: 500\n",
+	static const char before[] =
+		"# role: generator\n# generator: eth2 driver ixgbe cpu 0 threads 2 burst 32\n# ---- before\n"
+		"@ 10.00 pktgen eth2@0\n     pkts-sofar: 1000  errors: 0\n@ 10.10 ethtool generator eth2\n     tx: 500\n",
 			  after[] = "\n# ---- end\n";
 	struct buf b = {0};
 	int r;

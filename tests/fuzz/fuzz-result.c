@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The unpacker of what a guest sends. The input is either the stream itself or, where its first byte is 'T', an archive
- * that gets right frames around it, so that the fuzzer need not find check sums. Whatever comes: an error with a message that a
- * terminal can show, or files inside the folder and no more of them than the caps allow.
+ * that gets right frames around it, so that the fuzzer need not find check sums. Whatever comes: an error with a
+ * message that a terminal can show, or files inside the folder and no more of them than the caps allow.
  */
 #include "kernels/result.h"
 #include "tests/fuzz/check.h"

@@ -5,7 +5,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	static const char map[] = "ffffffff81000000 T alpha\nffffffff81000100 t beta.isra.0\nffffffff81000200 T gamma\n";
+	static const char map[] =
+		"ffffffff81000000 T alpha\nffffffff81000100 t beta.isra.0\nffffffff81000200 T gamma\n";
 	static struct symbols sym;
 	char *copy = xmalloc(size + 1); /* a block of its own, so that reading past it is seen */
 	struct traced w = {0};

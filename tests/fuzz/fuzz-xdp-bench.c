@@ -3,5 +3,6 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	return fuzz_parser(program_find("xdp-bench"), "runtime: 3s\nwarmup: 1s\nxdp-bench: {mode: redirect-cpu}\n", true, data, size);
+	return fuzz_parser(program_find("xdp-bench"), "runtime: 3s\nwarmup: 1s\nxdp-bench: {mode: redirect-cpu}\n",
+			   true, data, size);
 }

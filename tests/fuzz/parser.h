@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * parser.h - what the fuzzers of all programs' and monitors' parsers share: a parser gets any bytes and must give either
- * named finite values, or a verdict with a cause that a terminal can show.
+ * parser.h - what the fuzzers of all programs' and monitors' parsers share: a parser gets any bytes and must give
+ * either named finite values, or a verdict with a cause that a terminal can show.
  */
 #ifndef KPB_TESTS_FUZZ_PARSER_H
 #define KPB_TESTS_FUZZ_PARSER_H

@@ -18,8 +18,8 @@ static inline void parsed_release(struct parsed *p)
 #define PARSED _cleanup_(parsed_release) struct parsed
 
 /* Parses the first n bytes (0: all) of tests/fixtures/FILE for the job of this text. dir: its result folder. */
-static inline void parse_fixture(struct parsed *p, const struct program_ops *ops, const char *job, const char *file, size_t n,
-				 const char *dir)
+static inline void parse_fixture(struct parsed *p, const struct program_ops *ops, const char *job, const char *file,
+				 size_t n, const char *dir)
 {
 	static const struct run_facts facts = {.nr_cpu = 2};
 	_cleanup_free_ char *path = xasprintf("tests/fixtures/%s", file);
@@ -31,7 +31,10 @@ static inline void parse_fixture(struct parsed *p, const struct program_ops *ops
 		p->r = -ENOENT;
 		return;
 	}
-	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = dir ? dir : "/nonexistent", .out = &p->m,
+	p->c = (struct parse_ctx){.job = &p->l.v[0],
+				  .facts = &facts,
+				  .result_dir = dir ? dir : "/nonexistent",
+				  .out = &p->m,
 				  .verdict = RUN_OK};
 	p->r = ops->parse(&p->c, buf_str(&p->text), n ? MIN(n, p->text.len) : p->text.len);
 }
@@ -58,7 +61,8 @@ static inline double value(const struct parsed *p, const char *name)
 }
 
 /* No prefix of the file, short of its last spare bytes, may give values. */
-static inline void never_cut_off(const struct program_ops *ops, const char *job, const char *file, size_t spare, size_t step)
+static inline void never_cut_off(const struct program_ops *ops, const char *job, const char *file, size_t spare,
+				 size_t step)
 {
 	size_t good = 0, n;
 	PARSED all = {0};

@@ -13,9 +13,11 @@ static int cancel_now;
 
 static char *commit(const char *script)
 {
-	_cleanup_free_ char *full = xasprintf("export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A "
-					      "GIT_COMMITTER_EMAIL=a@example.org GIT_CONFIG_GLOBAL=/dev/null\nset -e\n%s\n"
-					      "git add -A; git commit -q --allow-empty -m x; git rev-parse HEAD", script);
+	_cleanup_free_ char *full =
+		xasprintf("export GIT_AUTHOR_NAME=A GIT_AUTHOR_EMAIL=a@example.org GIT_COMMITTER_NAME=A "
+			  "GIT_COMMITTER_EMAIL=a@example.org GIT_CONFIG_GLOBAL=/dev/null\nset -e\n%s\n"
+			  "git add -A; git commit -q --allow-empty -m x; git rev-parse HEAD",
+			  script);
 	_cleanup_buf_ struct buf out = {0};
 
 	if (proc_ok(ARGV("sh", "-c", full), work, &out) < 0)
@@ -29,8 +31,16 @@ static struct build_request request(const char *oid, const char *command)
 
 	free(git_dir);
 	git_dir = xasprintf("%s/.git", work);
-	return (struct build_request){.kind = BUILD_PROGRAM, .tree = "t", .kconfig = "program", .git_dir = git_dir, .commit = oid,
-				      .command = command, .artefact = "prog", .state_dir = state, .cache_dir = cache, .jobs = 1,
+	return (struct build_request){.kind = BUILD_PROGRAM,
+				      .tree = "t",
+				      .kconfig = "program",
+				      .git_dir = git_dir,
+				      .commit = oid,
+				      .command = command,
+				      .artefact = "prog",
+				      .state_dir = state,
+				      .cache_dir = cache,
+				      .jobs = 1,
 				      .timeout_s = 60};
 }
 
@@ -76,12 +86,14 @@ static void test_good(const char *one, const char *comment)
 	ok(a.isolated, "in a box");
 	ok(is_cached(&q), "now it is cached");
 	run(&q, &b);
-	ok(b.cached && streq(a.image_hash, b.image_hash) && streq(a.image_path, b.image_path), "the second time it comes from there");
+	ok(b.cached && streq(a.image_hash, b.image_hash) && streq(a.image_path, b.image_path),
+	   "the second time it comes from there");
 	build_result_release(&b);
 	q.state_dir = other;
 	q.cache_dir = other_cache;
 	run(&q, &b);
-	ok(!b.cached && streq(a.image_hash, b.image_hash), "another state folder gives the same image, __FILE__ and __DATE__ included");
+	ok(!b.cached && streq(a.image_hash, b.image_hash),
+	   "another state folder gives the same image, __FILE__ and __DATE__ included");
 	build_result_release(&b);
 	q = request(comment, NULL);
 	run(&q, &b);
@@ -92,12 +104,14 @@ static void test_good(const char *one, const char *comment)
 
 static void test_bad(const char *one)
 {
-	_cleanup_free_ char *broken = commit("echo 'int main(void) { return x; }' >main.c"), *secret = xasprintf("%s/secret", top);
+	_cleanup_free_ char *broken = commit("echo 'int main(void) { return x; }' >main.c"),
+			    *secret = xasprintf("%s/secret", top);
 	struct build_result b = {0};
 	struct build_request q = request(broken, NULL);
 
 	run(&q, &b);
-	ok(b.state == BUILD_BROKEN && b.error && startswith(b.error, "main.c:1:"), "a broken commit names file and line");
+	ok(b.state == BUILD_BROKEN && b.error && startswith(b.error, "main.c:1:"),
+	   "a broken commit names file and line");
 	build_result_release(&b);
 	run(&q, &b);
 	ok(b.state == BUILD_BROKEN && b.cached && b.error, "that it is broken is kept");
@@ -106,8 +120,10 @@ static void test_bad(const char *one)
 	wants(one, "true", "broken", "was not made", "an artefact that was not made");
 	wants(one, "ln -s /etc/passwd prog", "broken", "leads out", "an artefact that leads out of the worktree");
 	wants(one, "mkfifo prog", "broken", "neither", "an artefact that would never end");
-	wants(one, "echo x >/etc/kperfbot-was-here", "broken", "tried to write outside", "writing outside is refused and named");
-	wants(one, "bash -c 'echo x >/dev/tcp/192.0.2.1/80'", "broken", "tried to reach the network", "so is the network");
+	wants(one, "echo x >/etc/kperfbot-was-here", "broken", "tried to write outside",
+	      "writing outside is refused and named");
+	wants(one, "bash -c 'echo x >/dev/tcp/192.0.2.1/80'", "broken", "tried to reach the network",
+	      "so is the network");
 	fs_write_atomic(secret, "s", 1);
 	{
 		_cleanup_free_ char *look = xasprintf("cat %s && touch prog", secret);
@@ -117,7 +133,8 @@ static void test_bad(const char *one)
 	setenv("KPERFBOT_TEST_SECRET", "1", 1);
 	wants(one, "test -z \"$KPERFBOT_TEST_SECRET\" && touch prog", "ok", NULL, "nor is our environment");
 	wants(one, "kill -9 -1; echo killed >prog", "ok", NULL, "it can kill nobody but itself");
-	wants(one, "printf 'a.c:1:1: error: \\033[2J\\007\\n'; false", "broken", "\\x1b[2J", "control characters are shown as text");
+	wants(one, "printf 'a.c:1:1: error: \\033[2J\\007\\n'; false", "broken", "\\x1b[2J",
+	      "control characters are shown as text");
 	wants(one, "echo 'x: No space left on device'; false", "broken", "No space",
 	      "who only says that the disk is full is not tried for ever");
 }
@@ -208,7 +225,8 @@ static void test_cache(const char *one)
 
 static void test_folder(const char *one)
 {
-	struct build_request q = request(one, "mkdir -p prog/b && echo 1 >prog/a && echo 2 >prog/b/c && ln -s a prog/l");
+	struct build_request q =
+		request(one, "mkdir -p prog/b && echo 1 >prog/a && echo 2 >prog/b/c && ln -s a prog/l");
 	struct build_result a = {0}, b = {0};
 	_cleanup_free_ char *file = NULL;
 
@@ -225,16 +243,19 @@ static void test_folder(const char *one)
 /* The kernel's way through the builder on a tree that only acts like a kernel; the real one has a test of its own. */
 static void test_kernel_steps(void)
 {
-	_cleanup_free_ char *one = commit("git rm -qrf .; cat >Makefile <<'EOT'\n"
-					  "tinyconfig:\n\techo CONFIG_FIRST=y >$(O)/.config\n"
-					  "olddefconfig:\n\techo x >>$(O)/configured\n\tsed -i '/CONFIG_PVH/d;s/CONFIG_HZ_250=y/CONFIG_HZ_250=m/' "
-					  "$(O)/.config\n\tif [ -f Kconfig.extra ]; then cat Kconfig.extra >>$(O)/.config; fi\n"
-					  "bzImage:\n\tmkdir -p $(O)/arch/x86/boot\n\tcat main.c $(O)/.config >$(O)/arch/x86/boot/bzImage\n"
-					  "\twc -l <$(O)/configured >$(O)/System.map\n\tcp /bin/sh $(O)/vmlinux\n\t! touch main.c\n"
-					  "modules:\n\ttrue\nmodules_install:\n\tmkdir -p $(INSTALL_MOD_PATH)/lib/modules/1\n"
-					  "\techo m >$(INSTALL_MOD_PATH)/lib/modules/1/m.ko\nEOT\necho 1 >main.c"),
-			    *two = commit("echo 2 >main.c"), *three = commit("echo CONFIG_EXTRA=y >Kconfig.extra"),
-			    *four = commit("echo 'bzImage:\n\tfalse' >>Makefile"), *dir = NULL, *map = NULL, *modules = NULL, *debug = NULL, *no_debug = NULL;
+	_cleanup_free_ char *
+		one = commit(
+		       "git rm -qrf .; cat >Makefile <<'EOT'\n"
+		       "tinyconfig:\n\techo CONFIG_FIRST=y >$(O)/.config\n"
+		       "olddefconfig:\n\techo x >>$(O)/configured\n\tsed -i '/CONFIG_PVH/d;s/CONFIG_HZ_250=y/CONFIG_HZ_250=m/' "
+		       "$(O)/.config\n\tif [ -f Kconfig.extra ]; then cat Kconfig.extra >>$(O)/.config; fi\n"
+		       "bzImage:\n\tmkdir -p $(O)/arch/x86/boot\n\tcat main.c $(O)/.config >$(O)/arch/x86/boot/bzImage\n"
+		       "\twc -l <$(O)/configured >$(O)/System.map\n\tcp /bin/sh $(O)/vmlinux\n\t! touch main.c\n"
+		       "modules:\n\ttrue\nmodules_install:\n\tmkdir -p $(INSTALL_MOD_PATH)/lib/modules/1\n"
+		       "\techo m >$(INSTALL_MOD_PATH)/lib/modules/1/m.ko\nEOT\necho 1 >main.c"),
+	       *two = commit("echo 2 >main.c"), *three = commit("echo CONFIG_EXTRA=y >Kconfig.extra"),
+	       * four = commit("echo 'bzImage:\n\tfalse' >>Makefile"), *dir = NULL, *map = NULL, *modules = NULL,
+	       * debug = NULL, *no_debug = NULL;
 	_cleanup_buf_ struct buf b = {0};
 	struct build_result r[5] = {0};
 	const char *oid[] = {one, two, three, four, two};
@@ -246,7 +267,8 @@ static void test_kernel_steps(void)
 		q.kconfig = i == 4 ? "vm-min-lines" : "vm-min";
 		run(&q, &r[i]);
 	}
-	ok(r[0].state == BUILD_OK && endswith(r[0].image_path, "/bzImage") && fs_size(r[0].image_path) > 0, "an image is kept");
+	ok(r[0].state == BUILD_OK && endswith(r[0].image_path, "/bzImage") && fs_size(r[0].image_path) > 0,
+	   "an image is kept");
 	ok(r[0].warnings && strstr(r[0].warnings, "CONFIG_PVH: wanted y, is off\n") &&
 	   strstr(r[0].warnings, "CONFIG_HZ_250: wanted y, is m\n"), "options that did not survive are named");
 	ok(r[0].warnings && !strstr(r[0].warnings, "CONFIG_NET:"), "and only those");
@@ -259,7 +281,8 @@ static void test_kernel_steps(void)
 	modules = xasprintf("%s/modules.tar", dir);
 	ok(fs_read(map, 0, &b) == 0 && atoi(buf_str(&b)) == 1, "nothing is configured twice for a change in a .c file");
 	ok(fs_size(modules) > 0, "modules are kept beside the image");
-	debug = r[4].image_path ? xasprintf("%.*s/vmlinux.debug", (int)strlen(r[4].image_path) - 8, r[4].image_path) : xstrdup("");
+	debug = r[4].image_path ? xasprintf("%.*s/vmlinux.debug", (int)strlen(r[4].image_path) - 8, r[4].image_path)
+				: xstrdup("");
 	no_debug = xasprintf("%s/vmlinux.debug", dir);
 	ok(fs_size(debug) > 0 && !fs_exists(no_debug), "so is debug information, where the config has it");
 	ok(r[3].state == BUILD_BROKEN && r[3].error && strstr(r[3].error, "***"), "a failing make is broken");
@@ -317,7 +340,8 @@ static void test_sources(const char *base)
 				    *spoil = xasprintf("chmod 0 %s/objects/*/o", cache);
 
 		proc_ok(ARGV("sh", "-c", spoil), NULL, NULL);
-		ok(!image_has("three", child, "7", &r) && r.state == BUILD_INFRA && !r.limit, "objects that cannot be copied are our trouble");
+		ok(!image_has("three", child, "7", &r) && r.state == BUILD_INFRA && !r.limit,
+		   "objects that cannot be copied are our trouble");
 		for (int i = 0; i < 20 && !image_has("three", child, "7", &r); i++)
 			;
 		ok(r.state == BUILD_OK, "and are gone the next time");
@@ -381,16 +405,19 @@ static void test_flow(void)
 /* Functions at multiples of 64 bytes: the tree's own option, or the compiler's; a build of its own in any case. */
 static void test_align(void)
 {
-	_cleanup_free_ char *flag = commit("git rm -qrf .; cat >Makefile <<'EOT'\n"
-					   "tinyconfig:\n\techo CONFIG_FIRST=y >$(O)/.config\nolddefconfig:\n\ttrue\n"
-					   "bzImage:\n\tmkdir -p $(O)/arch/x86/boot\n\techo 'flags:$(KCFLAGS)' >$(O)/arch/x86/boot/bzImage\n"
-					   "\tgrep ALIGN_64B $(O)/.config >>$(O)/arch/x86/boot/bzImage || true\n"
-					   "\techo >$(O)/System.map\nmodules:\n\ttrue\nmodules_install:\n\ttrue\nEOT\n"),
-			    *option = commit("mkdir lib; echo 'config DEBUG_FORCE_FUNCTION_ALIGN_64B' >lib/Kconfig.debug"),
-			    *program = commit("git rm -qrf .; printf 'prog:\\n\\techo \"$$KCFLAGS\" >prog\\n' >Makefile");
+	_cleanup_free_ char *
+		flag = commit(
+		       "git rm -qrf .; cat >Makefile <<'EOT'\n"
+		       "tinyconfig:\n\techo CONFIG_FIRST=y >$(O)/.config\nolddefconfig:\n\ttrue\n"
+		       "bzImage:\n\tmkdir -p $(O)/arch/x86/boot\n\techo 'flags:$(KCFLAGS)' >$(O)/arch/x86/boot/bzImage\n"
+		       "\tgrep ALIGN_64B $(O)/.config >>$(O)/arch/x86/boot/bzImage || true\n"
+		       "\techo >$(O)/System.map\nmodules:\n\ttrue\nmodules_install:\n\ttrue\nEOT\n"),
+	       *option = commit("mkdir lib; echo 'config DEBUG_FORCE_FUNCTION_ALIGN_64B' >lib/Kconfig.debug"),
+	       * program = commit("git rm -qrf .; printf 'prog:\\n\\techo \"$$KCFLAGS\" >prog\\n' >Makefile");
 	struct build_request q = request(flag, NULL);
 	struct build_result r[5] = {0};
-	static const char *const want[] = {"flags:\n", "flags:-falign-functions=64\n", "flags:\nCONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y\n",
+	static const char *const want[] = {"flags:\n", "flags:-falign-functions=64\n",
+					   "flags:\nCONFIG_DEBUG_FORCE_FUNCTION_ALIGN_64B=y\n",
 					   "-falign-functions=64\n", "\n"};
 	char *oids[] = {flag, option, program, (char *)"0123456789012345678901234567890123456789"};
 	bool ready[4] = {0};
@@ -404,7 +431,8 @@ static void test_align(void)
 		q.tree = i < 3 ? "aligned" : "t";
 		q.align_functions = i > 0 && i < 4;
 		run(&q, &r[i]);
-		if (!ok(r[i].state == BUILD_OK && fs_read(r[i].image_path, 0, &b) == 0 && streq(buf_str(&b), want[i]), "aligned build %zu", i))
+		if (!ok(r[i].state == BUILD_OK && fs_read(r[i].image_path, 0, &b) == 0 && streq(buf_str(&b), want[i]),
+			"aligned build %zu", i))
 			printf("# got '%s'\n", buf_str(&b));
 	}
 	ok(!r[0].clean, "another tree goes on from what was built from nothing of a commit that is its own ancestor");
@@ -412,7 +440,8 @@ static void test_align(void)
 	   "in folders and under keys of their own");
 	q = request(NULL, NULL);
 	is_int(build_ready(&q, oids, 4, ready), 0, "which are finished");
-	ok(!ready[0] && !ready[1] && ready[2] && !ready[3], "the program; kernels are none of this kind, and one is unknown");
+	ok(!ready[0] && !ready[1] && ready[2] && !ready[3],
+	   "the program; kernels are none of this kind, and one is unknown");
 	q.align_functions = true;
 	is_int(build_ready(&q, oids, 4, ready), -EINVAL, "not asked for aligned ones");
 	for (size_t i = 0; i < ARRAY_SIZE(r); i++)
@@ -428,9 +457,11 @@ static void test_errors(void)
 		 "make[1]: *** No rule to make target 'x', needed by 'y'.  Stop.", true, false},
 		{"ld: net/unix/af_unix.o: in function `f':\naf_unix.c:(.text+0x1): undefined reference to `scm_x'\n",
 		 "af_unix.c:(.text+0x1): undefined reference to `scm_x'", true, false},
-		{"a.s: Assembler messages:\na.s:3: Error: no such instruction: `foo'\n", "a.s:3: Error: no such instruction: `foo'",
+		{"a.s: Assembler messages:\na.s:3: Error: no such instruction: `foo'\n",
+		 "a.s:3: Error: no such instruction: `foo'",
 		 true, false},
-		{"/bin/sh: 1: flex: not found\nmake[1]: *** [x] Error 127\n", "'flex' is missing on this machine; install it", true, true},
+		{"/bin/sh: 1: flex: not found\nmake[1]: *** [x] Error 127\n",
+		 "'flex' is missing on this machine; install it", true, true},
 		{"/bin/sh: 1: flex: not found\nmake[1]: *** [x] Error 127\n",
 		 "/bin/sh: 1: flex: not found (make[1]: *** [x] Error 127)", false, false},
 		{"cat: sub/x: No such file or directory\nmake: *** [Makefile:2: x] Error 1\n",
@@ -439,7 +470,8 @@ static void test_errors(void)
 		 false},
 		{"fatal: not a git repository\nStopping at filesystem boundary (X not set).\nmake: *** [x] Error 128\n",
 		 "fatal: not a git repository (make: *** [x] Error 128)", false, false},
-		{"fatal: unable to write: No space left on device\n", "fatal: unable to write: No space left on device", true, true},
+		{"fatal: unable to write: No space left on device\n", "fatal: unable to write: No space left on device",
+		 true, true},
 		{"something\nlast words\n\n", "last words", true, false},
 		{"", "", true, false},
 	};

@@ -67,12 +67,13 @@ static void test_steady(void)
 static void test_line_rate(void)
 {
 	static const struct { double mbit, frame, want; } limits[] = {
-		{10000, 60, 14880952}, {10000, 1514, 812743}, {1000, 60, 1488095}, {25000, 252, 11322463}, {100000, 60, 148809523},
+		{10000, 60, 14880952}, {10000, 1514, 812743}, {1000, 60, 1488095}, {25000, 252, 11322463},
+		{100000, 60, 148809523},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(limits); i++)
-		is_near(floor(line_rate(limits[i].mbit, limits[i].frame)), limits[i].want, 0, "%g Mb/s, %g bytes", limits[i].mbit,
-			limits[i].frame);
+		is_near(floor(line_rate(limits[i].mbit, limits[i].frame)), limits[i].want, 0, "%g Mb/s, %g bytes",
+			limits[i].mbit, limits[i].frame);
 	is_near(floor(line_rate(10000, 20)), 14880952, 0, "short frames are padded");
 	check_line_rate(&ctx, "ixgbe", 10000, 60, 14854233);
 	is_str(verdict("line-rate"), "unknown", "14,854,233 pkt/s at 10 Gb/s are the link");
@@ -115,7 +116,8 @@ static void test_generator(void)
 static void test_cpus(void)
 {
 	static struct cpu_use u;
-	static const char *const before[] = {"cpu  1 2 3", "cpu0 100 0 100 800 0 0 0 0 0 0", "cpu1 0 0 0 1000 0 0 0 0 0 0", "cpuX 1 1 1 1 1 1 1 1 1",
+	static const char *const before[] = {"cpu  1 2 3", "cpu0 100 0 100 800 0 0 0 0 0 0",
+					     "cpu1 0 0 0 1000 0 0 0 0 0 0", "cpuX 1 1 1 1 1 1 1 1 1",
 					     "cpu99999 1 1 1 1 1 1 1 1 1", "cpu1.5 1 1 1 1 1 1 1 1 1", "intr 5"},
 			  *const after[] = {"cpu0 200 0 300 800 0 0 700 0 0 0", "cpu1 0 0 0 1900 0 0 0 100 0 0"};
 	double soft;
@@ -133,7 +135,8 @@ static void test_cpus(void)
 	is_near(cpu_busy(&u, 0, &soft), 1, 1e-12, "CPU 0 had no idle time");
 	is_near(soft, 0.7, 1e-12, "70 %% of it in softirqs");
 	is_near(cpu_busy(&u, 1, &soft), 0.1, 1e-12, "CPU 1 was stolen from");
-	ok(isnan(cpu_busy(&u, 2, &soft)) && isnan(cpu_busy(&u, -1, &soft)) && isnan(cpu_busy(&u, 1 << 20, &soft)), "no such CPUs");
+	ok(isnan(cpu_busy(&u, 2, &soft)) && isnan(cpu_busy(&u, -1, &soft)) && isnan(cpu_busy(&u, 1 << 20, &soft)),
+	   "no such CPUs");
 	/* CPU 3 was off line in between: its idle time fell, or jumped */
 	for (int jump = 0; jump < 2; jump++) {
 		_cleanup_free_ char *a = xstrdup("cpu3 10 0 0 9000 0 0 0 0 0 0"),
@@ -162,8 +165,10 @@ static void lines(struct cpu_use *u, bool after, const char *const *line)
 
 static void test_interference(void)
 {
-	static const char *const before[] = {"khz 0 2400000", "cpu0 0 0 0 0 0 0 0 0", "cpu1 0 0 0 0 0 0 0 0", "throttled 5", NULL},
-			  *const idle[] = {"cpu0 0 0 100 0 0 0 0 0", "cpu1 0 0 5 95 0 0 0 0", "khz 0 2410000", "throttled 5", NULL},
+	static const char *const before[] = {"khz 0 2400000", "cpu0 0 0 0 0 0 0 0 0", "cpu1 0 0 0 0 0 0 0 0",
+					     "throttled 5", NULL},
+			  *const idle[] = {"cpu0 0 0 100 0 0 0 0 0", "cpu1 0 0 5 95 0 0 0 0", "khz 0 2410000",
+					   "throttled 5", NULL},
 			  *const load[] = {"cpu0 0 0 100 0 0 0 0 0", "cpu1 50 0 0 50 0 0 0 0", "throttled 5", NULL},
 			  *const slow[] = {"cpu0 0 0 100 0 0 0 0 0", "khz 0 1200000", NULL},
 			  *const hot[] = {"cpu0 0 0 100 0 0 0 0 0", "throttled 9", NULL};
@@ -230,7 +235,8 @@ static void test_perf_stat(void)
 	is_int(fs_read("tests/fixtures/jobs/perf-stat-hw.txt", 0, &b), 0, "perf stat's output");
 	is_int(monitor_find("perf-stat")->parse(&c, buf_str(&b), b.len), 0, "parses");
 	is_str(verdict("counters"), "unknown", "%s", evidence("counters"));
-	ok(strstr(evidence("counters"), "1 of 6 events were never counted, as 'node-load-misses'") != NULL, "which one");
+	ok(strstr(evidence("counters"), "1 of 6 events were never counted, as 'node-load-misses'") != NULL,
+	   "which one");
 	metric_set_release(&m);
 	job_list_release(&l);
 	FRESH;
@@ -239,7 +245,8 @@ static void test_perf_stat(void)
 /* A sample, with the end that run.sh prints, as a file of the folder; without a sample an empty file. */
 static void put(const char *dir, const char *name, const char *sample)
 {
-	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name), *from = xasprintf("tests/fixtures/xdp-bench/%s", sample ? sample : "");
+	_cleanup_free_ char *path = xasprintf("%s/%s", dir, name),
+			    *from = xasprintf("tests/fixtures/xdp-bench/%s", sample ? sample : "");
 	_cleanup_buf_ struct buf b = {0};
 
 	if (sample) {
@@ -266,7 +273,8 @@ static void test_untrusted(void)
 	put(dir, "xdp-bench", "131-redirect-cpu0-toggle.txt");
 	is_int(job_parse_checked(l.v, dir, &facts, &m, &checks, &what, &cause), 0, "it is read");
 	is_int(what, RUN_UNTRUSTED, "packets went to the CPU that received them");
-	ok(cause && startswith(cause, "placement: 100% of the packets went to the CPU that received them"), "and says why: %s", cause ? cause : "");
+	ok(cause && startswith(cause, "placement: 100% of the packets went to the CPU that received them"),
+	   "and says why: %s", cause ? cause : "");
 	ok(metric_set_get(&m, "xdp-bench.rx_pps") != NULL, "its values are kept");
 	is_str(verdict("placement"), "fail", "with the check");
 	is_str(verdict("errors"), "pass", "and the others");

@@ -46,7 +46,8 @@ static void make(struct graph *g, const char *name)
 
 	g->dir = xasprintf("%s/%s.git", top, name);
 	for (int i = 0; i < g->n; i++) {
-		buf_addf(&in, "commit refs/heads/b%d\nmark :%d\ncommitter A <a@example.org> %" PRId64 " +0000\ndata 1\nx\n",
+		buf_addf(&in,
+			 "commit refs/heads/b%d\nmark :%d\ncommitter A <a@example.org> %" PRId64 " +0000\ndata 1\nx\n",
 			 i, i + 1, odd_date(i));
 		if (g->parent[i][0] >= 0)
 			buf_addf(&in, "from :%d\n", g->parent[i][0] + 1);
@@ -55,7 +56,10 @@ static void make(struct graph *g, const char *name)
 		buf_addf(&in, "M 644 inline f%d\ndata 3\n%03d\n", i, i);
 	}
 	if (proc_ok(ARGV("git", "init", "-q", "--bare", g->dir), NULL, NULL) < 0 ||
-	    proc_run(&(struct proc_spec){.argv = ARGV("git", "fast-import", "--quiet", arg), .cwd = g->dir, .input = in.s}, &res) < 0 ||
+	    proc_run(&(struct proc_spec){.argv = ARGV("git", "fast-import", "--quiet", arg),
+					 .cwd = g->dir,
+					 .input = in.s},
+		     &res) < 0 ||
 	    res.status || fs_read(path, 0, &marks) < 0)
 		printf("Bail out! cannot make a repository: %s\n", buf_str(&res.err));
 	for (char *save = NULL, *line = strtok_r(marks.s, "\n", &save); line; line = strtok_r(NULL, "\n", &save))

@@ -17,8 +17,8 @@ static double normal(void) { return sqrt(-2 * log(uniform())) * cos(2 * M_PI * u
 /* Metrics with equal numbers of runs on two sides. */
 struct set { struct cmp_metric *m; size_t n, cap; };
 
-static double *add(struct set *s, const char *name, const double *a, size_t na, const double *b, size_t nb, const uint32_t *boot_a,
-		   const uint32_t *boot_b)
+static double *add(struct set *s, const char *name, const double *a, size_t na, const double *b, size_t nb,
+		   const uint32_t *boot_a, const uint32_t *boot_b)
 {
 	double *v = xcalloc(na + nb + 1, sizeof(*v)), **value = xcalloc(2, sizeof(*value));
 	const uint32_t **boot = xcalloc(2, sizeof(*boot));
@@ -110,8 +110,9 @@ static void odd_data(void)
 	w = &r.row[9];
 	ok(isfinite(w->side[0].mean) && w->side[0].runs == 4, "infinities are no values");
 	w = &r.row[10];
-	ok(isfinite(w->delta[1].effect) && w->delta[1].lo <= w->delta[1].effect && w->delta[1].effect <= w->delta[1].hi &&
-		   w->delta[1].p < .05, "1e300 does not overflow");
+	ok(isfinite(w->delta[1].effect) && w->delta[1].lo <= w->delta[1].effect &&
+		   w->delta[1].effect <= w->delta[1].hi && w->delta[1].p < .05,
+	   "1e300 does not overflow");
 	ok(r.row[11].delta[1].p < .01, "1e-310 does not underflow");
 	ok(r.row[12].delta[1].effect < 0 && r.row[12].delta[1].change < 0, "more negative is less, in both numbers");
 	ok(r.row[12].side[0].stddev_pct >= 0, "and a spread is no less than none");
@@ -179,7 +180,8 @@ static void boots(void)
 static void dead_boots(void)
 {
 	static const uint32_t id[5] = {1, 2, 3, 4, 5};
-	const double none = NAN, a[5] = {10, none, 10.2, 9.9, 10.1}, b[5] = {12, 12.1, 11.9, 12.2, 12.05}, c[5] = {1, none, none, 2, 1};
+	const double none = NAN, a[5] = {10, none, 10.2, 9.9, 10.1}, b[5] = {12, 12.1, 11.9, 12.2, 12.05},
+		     c[5] = {1, none, none, 2, 1};
 	struct set s = {0};
 	struct cmp_result r;
 
@@ -327,11 +329,12 @@ static void error_rates(void)
 		double n = (double)TRIALS * (N - SHIFTED), seen = (double)below[k] / n;
 
 		/* metrics of one comparison share a prior: allow twice the binomial error */
-		is_near(seen, level[k], 4 * 2 * sqrt(level[k] * (1 - level[k]) / n), "share of p <= %g where nothing changed: %.5f",
-			level[k], seen);
+		is_near(seen, level[k], 4 * 2 * sqrt(level[k] * (1 - level[k]) / n),
+			"share of p <= %g where nothing changed: %.5f", level[k], seen);
 	}
 	cover /= (double)TRIALS * (N - SHIFTED);
-	is_near(cover, .95, 8 * sqrt(.95 * .05 / TRIALS / (N - SHIFTED)), "95 %% intervals hold the truth: %.4f", cover);
+	is_near(cover, .95, 8 * sqrt(.95 * .05 / TRIALS / (N - SHIFTED)), "95 %% intervals hold the truth: %.4f",
+		cover);
 }
 
 static void history(void)
@@ -348,7 +351,8 @@ static void history(void)
 	s.m[2].prior_df = 30;
 	r = judge(&s, CMP_MODERATED);
 	ok(r.row[1].delta[1].p < r.row[0].delta[1].p / 5, "a metric's own history sharpens its test");
-	ok(r.row[2].delta[1].p < .01 && isfinite(r.row[2].delta[1].hi), "with history even one boot a side says something");
+	ok(r.row[2].delta[1].p < .01 && isfinite(r.row[2].delta[1].hi),
+	   "with history even one boot a side says something");
 	cmp_result_release(&r);
 	set_free(&s);
 }
@@ -397,7 +401,7 @@ static void lkp_rule(void)
 	ADD(&s, "x.ops", V(100, 101, 102), V(110, 111, 112));
 	ADD(&s, "x.small", V(1000, 1001, 1002), V(1005, 1006, 1007));           /* 0.5 % */
 	ADD(&s, "numa-vmstat.node0.x", V(100, 101, 102), V(103, 104, 105));     /* 3 % of 5 % needed */
-	ADD(&s, "x.overlap", V(100, 101, 115), V(110, 111, 112));               /* the range reaches beyond the median */
+	ADD(&s, "x.overlap", V(100, 101, 115), V(110, 111, 112)); /* the range reaches beyond the median */
 	ADD(&s, "vmstat.system.cs", V(10, 11, 12), V(20, 21, 22));              /* below the floor */
 	ADD(&s, "perf-profile.self.cycles-pp.f", V(6, 7, 8), V(NAN, NAN, NAN)); /* vanished and large */
 	ADD(&s, "perf-profile.self.cycles-pp.g", V(1, 2, 3), V(NAN, NAN, NAN));
@@ -423,16 +427,23 @@ static void lkp_rule(void)
 static void classes(void)
 {
 	static const struct { const char *name; bool fail, points, program; } names[] = {
-		{"stress-ng.sockfd.ops_per_sec", false, false, true}, {"perf-profile.self.cycles-pp.fget", false, true, false},
-		{"turbostat.Busy%", false, true, false}, {"dmesg.WARNING:at_x", true, false, true}, {"ltp.abs01.fail", true, false, true},
-		{"ltp.abs01.pass", true, false, true}, {"x.time.error", false, false, true}, {"perf-stat.i.cpi", false, false, false},
-		{"x.fail_rate", false, false, true}, {"last_state.crashed", true, false, true}, {".fail", false, false, true},
-		{"netdev.error.count", true, false, true}, {"perf-stats.x", false, false, true}, {"", false, false, true},
+		{"stress-ng.sockfd.ops_per_sec", false, false, true},
+		{"perf-profile.self.cycles-pp.fget", false, true, false},
+		{"turbostat.Busy%", false, true, false}, {"dmesg.WARNING:at_x", true, false, true},
+		{"ltp.abs01.fail", true, false, true},
+		{"ltp.abs01.pass", true, false, true}, {"x.time.error", false, false, true},
+		{"perf-stat.i.cpi", false, false, false},
+		{"x.fail_rate", false, false, true}, {"last_state.crashed", true, false, true},
+		{".fail", false, false, true},
+		{"netdev.error.count", true, false, true}, {"perf-stats.x", false, false, true},
+		{"", false, false, true},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(names); i++)
-		ok(metric_is_fail(names[i].name) == names[i].fail && metric_is_points(names[i].name) == names[i].points &&
-			   metric_is_program(names[i].name) == names[i].program, "class of '%s'", names[i].name);
+		ok(metric_is_fail(names[i].name) == names[i].fail &&
+			   metric_is_points(names[i].name) == names[i].points &&
+			   metric_is_program(names[i].name) == names[i].program,
+		   "class of '%s'", names[i].name);
 }
 
 int main(void)

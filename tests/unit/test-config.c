@@ -34,7 +34,8 @@ static void test_driver_settings(void)
 		   "  local:\n    memory_mb: 512\n  n:\n    driver: qenu\n");
 	is_int(config_load(dir, &c), -EINVAL, "settings that their drivers do not have");
 	ok(strstr(err_msg(), ":4:5: driver 'qemu' has no setting 'icount_shift'"), "another driver's");
-	ok(strstr(err_msg(), ":5:5: driver 'qemu' has no setting 'memory', did you mean 'memory_mb'?"), "the nearest one");
+	ok(strstr(err_msg(), ":5:5: driver 'qemu' has no setting 'memory', did you mean 'memory_mb'?"),
+	   "the nearest one");
 	ok(strstr(err_msg(), ":7:5: driver 'local' has no setting 'memory_mb'"), "of a builtin machine");
 	ok(strstr(err_msg(), "8:3: machine 'n' needs a 'driver', one of: local "), "a driver that is none");
 	write_file("kperfbot.yaml", "machines:\n  qemu:\n    driver: qemu-icount\n    icount_shift: 1\n");
@@ -80,8 +81,9 @@ static void test_numbers(void)
 /* Trees as older programs stored them, and what comes back of a whole one. */
 static void test_stored_trees(void)
 {
-	static const char old[] = "{\"branches\":[],\"interval\":60.0,\"kconfig\":\"vm-net\",\"jobs\":[\"a\"],\"mail_cc\":[],"
-				  "\"max_commits\":20000,\"of_file\":true,\"machine\":\"qemu\",\"forgotten\":1}";
+	static const char old[] =
+		"{\"branches\":[],\"interval\":60.0,\"kconfig\":\"vm-net\",\"jobs\":[\"a\"],\"mail_cc\":[],"
+		"\"max_commits\":20000,\"of_file\":true,\"machine\":\"qemu\",\"forgotten\":1}";
 	struct db_tree row = {.name = (char *)"t", .url = (char *)"https://example.org/t.git", .kind = (char *)"kernel",
 			      .enabled = true, .settings = (char *)old};
 	struct settings a[TREE_PARTS], b[TREE_PARTS];

@@ -25,9 +25,11 @@ static double segment_cost(const struct commit *c, size_t from, size_t to)
 
 	for (size_t i = from; i < to; i++)
 		for (int side = 0; side < 4; side++) {  /* just left and right of both ends */
-			double x = c[i].y + (side & 1 ? -1 : 1) * sqrt(c[i].cap / c[i].weight) + (side & 2 ? -1e-9 : 1e-9);
+			double x =
+				c[i].y + (side & 1 ? -1 : 1) * sqrt(c[i].cap / c[i].weight) + (side & 2 ? -1e-9 : 1e-9);
 
-			for (int step = 0; step < 2; step++) { /* at the edge itself, then at the mean of who is near it */
+			for (int step = 0; step < 2;
+			     step++) { /* at the edge itself, then at the mean of who is near it */
 				double cost = 0, sum = 0, w = 0;
 
 				for (size_t k = from; k < to; k++) {
@@ -72,7 +74,8 @@ static void exactness(void)
 
 		for (size_t i = 0; i < N; i++) {
 			level += uniform() < .1 ? 6 * normal() : 0;
-			c[i] = (struct commit){level + normal() + (uniform() < .1 ? 8 * normal() : 0), .5 + uniform(), 9, (int64_t)i, 1};
+			c[i] = (struct commit){level + normal() + (uniform() < .1 ? 8 * normal() : 0), .5 + uniform(),
+					       9, (int64_t)i, 1};
 		}
 		k = detect_segment(c, N, penalty, start);
 		for (size_t i = 0; i < k; i++)
@@ -99,12 +102,15 @@ static struct detect_result run(const double *v, const int64_t *index, size_t n)
 
 static void degenerate(void)
 {
-	static const double same[12] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5}, step[12] = {5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6},
+	static const double same[12] = {5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5, 5},
+			    step[12] = {5, 5, 5, 5, 5, 5, 6, 6, 6, 6, 6, 6},
 			    spike[12] = {5, 5, 5, 5, 5, 1e300, 5, 5, 5, 5, 5, 5}, none[12] = {NAN, NAN, INFINITY, 1},
-			    wild[12] = {1e-320, 1e308, 2e-320, -1e308, 1e-320, 3e-320, 1e308, 1e-320, 2e-320, 1e-320,
-				    3e-320, 2e-320},
-			    huge[12] = {1e300, 1e300, 1e300, 1e300, 1e300, 1e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300};
-	static const int64_t back[3] = {1, 3, 2}, one[12] = {0}, from[12] = {-9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2};
+			    wild[12] = {1e-320, 1e308,	2e-320, -1e308, 1e-320, 3e-320,
+					1e308,	1e-320, 2e-320, 1e-320, 3e-320, 2e-320},
+			    huge[12] = {1e300,	 1e300,	  1e300,   1e300,   1e300,   1e300,
+					1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300, 1.5e300};
+	static const int64_t back[3] = {1, 3, 2}, one[12] = {0},
+			     from[12] = {-9, -8, -7, -6, -5, -4, -3, -2, -1, 0, 1, 2};
 	struct detect_config c = {0};
 	struct detect_result r = run(same, NULL, 12);
 
@@ -184,7 +190,8 @@ static void at_the_end(void)
 static void rates(void)
 {
 	enum { TRIALS = 200 };
-	static const struct { const char *what; int n, step_at; double step, outliers; int at_least, at_most_false; } kinds[] = {
+	static const struct { const char *what; int n, step_at; double step, outliers; int at_least,
+			     at_most_false; } kinds[] = {
 		{"flat", 200, 0, 0, 0, 0, 2},
 		{"flat with 5 % outliers at +-8 sigma", 500, 0, 0, .05, 0, 2},
 		{"step of 4 sigma with 3 % outliers", 100, 50, 4, .03, 196, 4},
@@ -212,8 +219,8 @@ static void rates(void)
 			wrong += (int)r.n - (mine > 0);
 			detect_result_release(&r);
 		}
-		ok(hits >= kinds[k].at_least && wrong <= kinds[k].at_most_false, "%s: %d of %d found, %d false", kinds[k].what, hits,
-		   TRIALS, wrong);
+		ok(hits >= kinds[k].at_least && wrong <= kinds[k].at_most_false, "%s: %d of %d found, %d false",
+		   kinds[k].what, hits, TRIALS, wrong);
 	}
 }
 
@@ -588,7 +595,8 @@ static void annotated(void)
 	int series = 0, steps = 0, found = 0, wrong = 0;
 	double f1 = 0;
 
-	is_int(fs_read("tests/fixtures/sap-small-2021/metadata/dataset_details.csv", 0, &text), 0, "the annotations are there");
+	is_int(fs_read("tests/fixtures/sap-small-2021/metadata/dataset_details.csv", 0, &text), 0,
+	       "the annotations are there");
 	strtok(text.s, "\n");
 	for (char *type; (type = strtok(NULL, ";")) != NULL;) {
 		char *name = strtok(NULL, ";"), *last = strtok(NULL, "\n");
@@ -609,7 +617,8 @@ static void annotated(void)
 		found += hits > 0;
 		wrong += (int)r.n - (hits > 0);
 		/* as van den Burg and Williams count: the first index is a change point of both sides */
-		double precision = (1. + (hits > 0)) / (1. + (double)r.n), recall = (1. + (hits > 0)) / (1 + (want > 0));
+		double precision = (1. + (hits > 0)) / (1. + (double)r.n),
+		       recall = (1. + (hits > 0)) / (1 + (want > 0));
 
 		f1 += 2 * precision * recall / (precision + recall);
 		detect_result_release(&r);

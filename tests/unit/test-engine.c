@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * What the engine makes of runs: a comparison from the question to the verdict, with the tasks done by hand. The runs are
- * xdp-bench's recorded output, through its parser, its checks and the database.
+ * What the engine makes of runs: a comparison from the question to the verdict, with the tasks done by hand. The runs
+ * are xdp-bench's recorded output, through its parser, its checks and the database.
  */
 #include "bot/engine/engine.h"
 #include "bot/engine/points.h"
@@ -36,7 +36,7 @@ struct fate {
 	enum run_verdict verdict;       /* of its runs */
 	const char *cause;
 	int slower;                     /* per mille */
-	int lies;                       /* so many first runs of it are slower, or as fast as the others, against that */
+	int lies; /* so many first runs of it are slower, or as fast as the others, against that */
 	int flaky;                      /* of so many runs one ends by that verdict; 0: all */
 };
 struct world {
@@ -106,9 +106,12 @@ static void make_tree(void)
 {
 	write_file("up/README", "x\n");
 	git(ARGV("init", "-q", "-b", "main"), NULL);
-	older = commit("int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a - 1;\n}\n");
-	oid[0] = commit("int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
-	oid[1] = commit("int xdp_do_redirect(int a)\n{\n\treturn a + 1;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
+	older = commit(
+		"int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a - 1;\n}\n");
+	oid[0] = commit(
+		"int xdp_do_redirect(int a)\n{\n\treturn a;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
+	oid[1] = commit(
+		"int xdp_do_redirect(int a)\n{\n\treturn a + 1;\n}\n\nint bpf_prog_run_xdp(int a)\n{\n\treturn a;\n}\n");
 	git(ARGV("checkout", "-q", "-b", "line", oid[0]), NULL);
 	for (int i = 0; i < N_LINE; i++) {
 		_cleanup_free_ char *text = xasprintf("int line(void)\n{\n\treturn %d;\n}\n", i);
@@ -125,17 +128,20 @@ static void make_tree(void)
 	git(ARGV("clone", "-q", "--bare", ".", "../state/trees/net.git"), NULL);
 	write_file("k/System.map", "ffffffff81000100 T xdp_do_redirect\nffffffff81000200 T bpf_prog_run_xdp\n");
 	configure("[drop]");
-	write_file("etc/pass.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
-				    "xdp-bench:\n  mode: pass\n");
-	write_file("etc/drop.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
-				    "xdp-bench:\n  mode: drop\n");
+	write_file("etc/pass.yaml",
+		   "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
+		   "xdp-bench:\n  mode: pass\n");
+	write_file("etc/drop.yaml",
+		   "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nwarmup: 4s\nruntime: 3s\nmonitors: []\n"
+		   "xdp-bench:\n  mode: drop\n");
 }
 
 static void open_world(struct world *w)
 {
 	_cleanup_free_ char *etc = xasprintf("%s/etc", dir);
 
-	if (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0 || config_to_store(&w->cfg, w->s) < 0)
+	if (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0 ||
+	    config_to_store(&w->cfg, w->s) < 0)
 		printf("Bail out! %s\n", err_msg());
 	w->e = (struct engine){.store = w->s, .cfg = &w->cfg};
 }
@@ -148,12 +154,14 @@ static void ask(struct world *w)
 	struct db_tree tree = {0};
 	struct tree_config t = {0};
 
-	if ((!w->s && (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0)) || config_to_store(&w->cfg, w->s) < 0 ||
-	    job_load("drop", etc, NULL, &jobs) < 0 || job_to_db(&jobs.v[0], &row) < 0 || store_tree_get(w->s, "net", &tree) < 0 ||
+	if ((!w->s && (config_load(etc, &w->cfg) < 0 || store_open(":memory:", false, &w->s) < 0)) ||
+	    config_to_store(&w->cfg, w->s) < 0 || job_load("drop", etc, NULL, &jobs) < 0 ||
+	    job_to_db(&jobs.v[0], &row) < 0 || store_tree_get(w->s, "net", &tree) < 0 ||
 	    tree_config_from_db(&tree, &t) < 0)
 		printf("Bail out! %s\n", err_msg());
 	w->e = (struct engine){.store = w->s, .cfg = &w->cfg};
-	is_int(engine_ask(&w->e, &tree, &t, "main", w->base ? w->base : oid[0], oid[1], &row, "qemu", &w->cmp), 0, "a question");
+	is_int(engine_ask(&w->e, &tree, &t, "main", w->base ? w->base : oid[0], oid[1], &row, "qemu", &w->cmp), 0,
+	       "a question");
 	tree_config_release(&t);
 	db_tree_release(&tree);
 	db_job_release(&row);
@@ -227,8 +235,11 @@ static void add_output(const struct side *x, int boot, struct buf *out)
 		printf("Bail out! %s\n", err_msg());
 	buf_addf(out, "# receiver: eth0 driver ixgbe speed %g mode native cpu 0\n", x->speed);
 	if (sent > 0)
-		buf_addf(out, "# generator: eth1 driver ixgbe cpu 1 threads 1\n# ---- before\n@ 10.00 pktgen eth1@1\n     pkts-sofar: 1000  errors: 0\n"
-			 "# ---- after\n@ 20.00 pktgen eth1@1\n     pkts-sofar: %.0f  errors: 0\n", 1000 + 10 * sent);
+		buf_addf(
+			out,
+			"# generator: eth1 driver ixgbe cpu 1 threads 1\n# ---- before\n@ 10.00 pktgen eth1@1\n     pkts-sofar: 1000  errors: 0\n"
+			"# ---- after\n@ 20.00 pktgen eth1@1\n     pkts-sofar: %.0f  errors: 0\n",
+			1000 + 10 * sent);
 	add_sample(buf_str(&b), weak ? 500 : x->slower, out);
 	buf_adds(out, "# ---- end\n");
 }
@@ -239,7 +250,8 @@ static int runs_of(struct world *w, const struct db_build *b, const struct db_jo
 	struct db_run *runs = NULL;
 	size_t n = 0;
 
-	if (store_machine_get(w->s, "qemu", &m) < 0 || store_runs(w->s, b->id, j->id, m.tbox_group, false, &runs, &n) < 0)
+	if (store_machine_get(w->s, "qemu", &m) < 0 ||
+	    store_runs(w->s, b->id, j->id, m.tbox_group, false, &runs, &n) < 0)
 		printf("Bail out! %s\n", err_msg());
 	DB_LIST_RELEASE(runs, n, db_run_release);
 	db_machine_release(&m);
@@ -248,7 +260,8 @@ static int runs_of(struct world *w, const struct db_build *b, const struct db_jo
 
 static int do_run(struct world *w, const struct task_payload *p, const struct db_build *b, struct db_job *dj)
 {
-	_cleanup_free_ char *res = xasprintf("%s/result", dir), *path = xasprintf("%s/result/xdp-bench", dir), *boot = NULL, *cause = NULL;
+	_cleanup_free_ char *res = xasprintf("%s/result", dir), *path = xasprintf("%s/result/xdp-bench", dir),
+			    *boot = NULL, *cause = NULL;
 	int side = streq(b->commit, oid[1]), r;
 	struct side x = w->side[side];
 	bool old;
@@ -280,8 +293,14 @@ static int do_run(struct world *w, const struct task_payload *p, const struct db
 		metric_set_release(&values);
 	}
 	if (r >= 0) {
-		struct db_run row = {.build = b->id, .machine = 2, .job = dj->id, .boot = boot, .verdict = verdict, .cause = cause,
-				     .replicate = p->replicate, .started = now_usec() - w->back,
+		struct db_run row = {.build = b->id,
+				     .machine = 2,
+				     .job = dj->id,
+				     .boot = boot,
+				     .verdict = verdict,
+				     .cause = cause,
+				     .replicate = p->replicate,
+				     .started = now_usec() - w->back,
 				     .seconds = 1};
 		struct db_machine m = {0};
 
@@ -304,8 +323,12 @@ static int do_profile(struct world *w, const struct task_payload *p, const struc
 {
 	struct db_machine m = {0};
 	int r = store_machine_get(w->s, "qemu", &m);
-	const struct db_profile row = {.build = b->id, .job = j->id, .tbox_group = m.tbox_group, .operations = 1000, .instructions = 1,
-				     .means = (char *)w->means};
+	const struct db_profile row = {.build = b->id,
+				       .job = j->id,
+				       .tbox_group = m.tbox_group,
+				       .operations = 1000,
+				       .instructions = 1,
+				       .means = (char *)w->means};
 	const struct db_reach reach = {(char *)w->ran, 3000, 90000};
 
 	w->profiles++;
@@ -436,8 +459,8 @@ static const char *between(struct world *w, const char *base, const char *commit
 	for (size_t i = 0; i < n; i++) {
 		struct db_job j = {0};
 
-		if (streq(all[i].base, base) && streq(all[i].head, commit) && store_job_get(w->s, all[i].job, &j) >= 0 &&
-		    (!job || startswith(j.name, job)))
+		if (streq(all[i].base, base) && streq(all[i].head, commit) &&
+		    store_job_get(w->s, all[i].job, &j) >= 0 && (!job || startswith(j.name, job)))
 			snprintf(state, sizeof(state), "%s%s%s", comparison_state_word(all[i].state),
 				 all[i].fault ? " " : "", fault_word(all[i].fault));
 		db_job_release(&j);
@@ -452,7 +475,8 @@ static const char *between(struct world *w, const char *base, const char *commit
 /* A head that does not build hides nothing: the next one is compared with the last that was measured. */
 static void test_unbuildable_head(void)
 {
-	HEADS({.commit = line[2], .unbuildable = true}, {.commit = line[3], .slower = 80}, {.commit = line[4], .slower = 80});
+	HEADS({.commit = line[2], .unbuildable = true}, {.commit = line[3], .slower = 80},
+	      {.commit = line[4], .slower = 80});
 
 	for (int i = 0; i < 5; i++)
 		head(&w, line[i]);
@@ -505,7 +529,8 @@ static void test_head_not_ours(void)
 	DB_LIST_RELEASE(open, n, db_comparison_release);
 	head(&w, line[3]);
 	is_str(between(&w, line[0], line[2], NULL), "disturbed", "is disturbed");
-	is_str(between(&w, line[0], line[3], NULL), "different", "the next is compared with the last measured head all the same");
+	is_str(between(&w, line[0], line[3], NULL), "different",
+	       "the next is compared with the last measured head all the same");
 }
 
 static void test_forced_meanwhile(void)
@@ -516,13 +541,15 @@ static void test_forced_meanwhile(void)
 	head(&w, line[1]);
 	head(&w, line[2]);
 	head(&w, beside);
-	is_str(between(&w, line[0], beside, NULL), "different", "after a force push: from the merge base with the last measured head");
+	is_str(between(&w, line[0], beside, NULL), "different",
+	       "after a force push: from the merge base with the last measured head");
 }
 
 /* One of two jobs cannot be measured on a head: each goes on from its own last one. */
 static void test_two_jobs(void)
 {
-	HEADS({.commit = line[1], .job = "drop", .verdict = RUN_BOOT_FAILED, .cause = "panic"}, {.commit = line[2], .slower = 80});
+	HEADS({.commit = line[1], .job = "drop", .verdict = RUN_BOOT_FAILED, .cause = "panic"},
+	      {.commit = line[2], .slower = 80});
 
 	configure("[drop, pass]");
 	head(&w, line[0]);
@@ -635,7 +662,8 @@ static void test_failure_found(void)
 	head(&w, line[6]);
 	is_str(between(&w, line[0], line[6], NULL), "broken head", "the head fails");
 	one_case(&w, &c);
-	is_str(c.failure, "failed: exit status 1: bench: no such protocol", "about the failure, in the benchmark's words");
+	is_str(c.failure, "failed: exit status 1: bench: no such protocol",
+	       "about the failure, in the benchmark's words");
 	is_str(c.culprit, line[4], "the first commit that fails");
 	is_str(case_state_word(c.state), "found", "is found");
 	is_int(store_proof_get(w.s, &c, &p), 0, "its proof");
@@ -674,7 +702,8 @@ static void test_failure_hidden(void)
 	one_case(&w, &c);
 	ok(c.state == CASE_FOUND && !c.culprit, "no single commit");
 	is_int(candidates(&w, &c, CANDIDATE_LEFT, 0, NULL), 3, "one of three");
-	ok(candidates(&w, &c, CANDIDATE_DROPPED, DROPPED_OTHER_FAILURE, NULL) + candidates(&w, &c, CANDIDATE_LEFT, 0, line[2]),
+	ok(candidates(&w, &c, CANDIDATE_DROPPED, DROPPED_OTHER_FAILURE, NULL) +
+		   candidates(&w, &c, CANDIDATE_LEFT, 0, line[2]),
 	   "the others fail in another way");
 	is_int(c.commits, 6, "of six");
 	db_case_release(&c);
@@ -763,7 +792,8 @@ static void test_proof_nobody(void)
 	one_case(&w, &c);
 	is_str(case_state_word(c.state), "not-reproduced", "nobody is named");
 	ok(!c.culprit, "in the case neither");
-	ok(c.note && strstr(c.note, "was named by the search, but measured again"), "its note: %s", c.note ? c.note : "(none)");
+	ok(c.note && strstr(c.note, "was named by the search, but measured again"), "its note: %s",
+	   c.note ? c.note : "(none)");
 	db_case_release(&c);
 }
 
@@ -789,7 +819,8 @@ static void test_not_reached(void)
 	struct db_comparison c = {0};
 
 	answer(&w, "same", &c);
-	ok(says(&c, "same, but not reached: this benchmark never executes xdp_do_redirect: its numbers say nothing about this change"),
+	ok(says(&c,
+		"same, but not reached: this benchmark never executes xdp_do_redirect: its numbers say nothing about this change"),
 	   "but the test could not see the change");
 	is_reach(&w, "fail", "never executes xdp_do_redirect");
 	is_int(cases_of(&w), 0, "no case");
@@ -859,11 +890,13 @@ static void test_watched(void)
 static void test_capped(void)
 {
 	const struct side full = {.speed = 28, .sent = 42000}, full_unknown = {.speed = 28};
-	WORLD w = {.side = {full, full}, .ran = "xdp_do_redirect"}, u = {.side = {full_unknown, full_unknown}, .ran = "xdp_do_redirect"};
+	WORLD w = {.side = {full, full}, .ran = "xdp_do_redirect"},
+	      u = {.side = {full_unknown, full_unknown}, .ran = "xdp_do_redirect"};
 	struct db_comparison c = {0}, d = {0};
 
 	answer(&w, "same", &c);
-	ok(says(&c, "capped: the link was at its limit, which can hide a change"), "at line rate it is marked as capped");
+	ok(says(&c, "capped: the link was at its limit, which can hide a change"),
+	   "at line rate it is marked as capped");
 	answer(&u, "same", &d);
 	ok(says(&d, "capped: "), "also where the generator is another machine");
 	db_comparison_release(&c);
@@ -873,8 +906,10 @@ static void test_capped(void)
 /* A generator slower than the receiver: its number is not the kernel's. */
 static void test_untrusted(void)
 {
-	const struct side weak = {.speed = 10000, .sent = 20000, .slower = 500}, once = {.speed = 10000, .sent = 60000, .weak_boot = 2};
-	WORLD w = {.side = {fast, weak}, .ran = "xdp_do_redirect"}, o = {.side = {fast, once}, .ran = "xdp_do_redirect"};
+	const struct side weak = {.speed = 10000, .sent = 20000, .slower = 500},
+			  once = {.speed = 10000, .sent = 60000, .weak_boot = 2};
+	WORLD w = {.side = {fast, weak}, .ran = "xdp_do_redirect"},
+	      o = {.side = {fast, once}, .ran = "xdp_do_redirect"};
 	struct db_comparison c = {0}, d = {0};
 	struct query_filter f = {.verdict = "untrusted"};
 	_cleanup_table_ struct table t = {0};
@@ -884,7 +919,8 @@ static void test_untrusted(void)
 	is_int(cases_of(&w), 0, "half the rate, and no case");
 	answer(&o, "same", &d);
 	is_int(cases_of(&o), 0, "one such run among good ones is left out");
-	ok(says(&d, "(1 of 4 runs of ") && says(&d, " failed, the last one: untrusted: generator: "), "and said: %s", d.reason);
+	ok(says(&d, "(1 of 4 runs of ") && says(&d, " failed, the last one: untrusted: generator: "), "and said: %s",
+	   d.reason);
 	is_int(store_query(o.s, "runs", &f, &t), 0, "query runs");
 	is_int(t.n_rows, 1, "it is kept as untrusted");
 	db_comparison_release(&c);
@@ -894,7 +930,8 @@ static void test_untrusted(void)
 /* One hour back after the question: each side gets as many boots as without that. */
 static void test_clock_back(void)
 {
-	WORLD w = {.side = {fast, fast}, .ran = "xdp_do_redirect"}, b = w, d = {.side = {fast, slow}, .ran = "xdp_do_redirect"};
+	WORLD w = {.side = {fast, fast}, .ran = "xdp_do_redirect"}, b = w,
+	      d = {.side = {fast, slow}, .ran = "xdp_do_redirect"};
 	struct db_comparison c = {0};
 
 	answer(&w, "same", &c);
@@ -902,8 +939,8 @@ static void test_clock_back(void)
 	c = (struct db_comparison){0};
 	b.back = d.back = 3600 * USEC_PER_SEC;
 	answer(&b, "same", &c);
-	ok(b.runs[0] == w.runs[0] && b.runs[1] == w.runs[1], "%d and %d boots, %d and %d without", b.runs[0], b.runs[1], w.runs[0],
-	   w.runs[1]);
+	ok(b.runs[0] == w.runs[0] && b.runs[1] == w.runs[1], "%d and %d boots, %d and %d without", b.runs[0], b.runs[1],
+	   w.runs[0], w.runs[1]);
 	db_comparison_release(&c);
 	c = (struct db_comparison){0};
 	answer(&d, "different", &c);
@@ -919,7 +956,8 @@ static void test_other_image(void)
 	struct db_comparison c = {0}, d = {0};
 
 	answer(&w, "same", &c);
-	ok(says(&c, "(left out: 1 measured before the root image, or what else measures, changed)"), "the old boot is left out, which is said");
+	ok(says(&c, "(left out: 1 measured before the root image, or what else measures, changed)"),
+	   "the old boot is left out, which is said");
 	ok(says(&c, "+0.000%"), "and says nothing");
 	is_int(cases_of(&w), 0, "no case");
 	answer(&u, "different", &d);

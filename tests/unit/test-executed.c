@@ -48,15 +48,18 @@ static void make_world(void)
 {
 	struct db_tree t = {.name = (char *)"t", .url = (char *)"https://git.example.org/t", .enabled = true};
 	struct db_machine m = {.name = (char *)"vm", .driver = (char *)"qemu-icount", .tbox_group = (char *)GROUP};
-	struct db_job j = {(char *)JOB, (char *)"sockfd", (char *)"stress-ng", (char *)"{}", (char *)"{}", (char *)"#!/bin/sh\n"};
+	struct db_job j = {(char *)JOB,	 (char *)"sockfd", (char *)"stress-ng",
+			   (char *)"{}", (char *)"{}",	   (char *)"#!/bin/sh\n"};
 	_cleanup_free_ char *image = in_dir("k/bzImage");
 	int64_t tree = 0;
 
 	git(ARGV("init", "-q"), NULL);
 	oid[0] = commit("int __scm_send(int a)\n{\n\treturn a;\n}\n\nint unused(void)\n{\n\treturn 1;\n}\n");
-	oid[1] = commit("static int count(int a)\n{\n\treturn 3;\n}\n\nint __scm_send(int a)\n{\n\treturn a + count(a);\n}\n\n"
-			"int unused(void)\n{\n\treturn 2;\n}\n");
-	write_file("k/System.map", "ffffffff81000100 T __scm_send\nffffffff81000200 T unused\nffffffff81000300 T kfree\n");
+	oid[1] = commit(
+		"static int count(int a)\n{\n\treturn 3;\n}\n\nint __scm_send(int a)\n{\n\treturn a + count(a);\n}\n\n"
+		"int unused(void)\n{\n\treturn 2;\n}\n");
+	write_file("k/System.map",
+		   "ffffffff81000100 T __scm_send\nffffffff81000200 T unused\nffffffff81000300 T kfree\n");
 	is_int(store_open(":memory:", false, &s), 0, "a database");
 	is_int(store_tree_put(s, &t, &tree), 0, "a tree");
 	is_int(store_machine_put(s, &m, NULL), 0, "a machine");
@@ -72,8 +75,10 @@ static void make_world(void)
 /* A profile of 1000 operations, as file and as rows. */
 static void put_profile(int k, int64_t send_insns)
 {
-	struct profile_fn fn[] = {{(char *)"__scm_send", 2000, (uint64_t)send_insns, 0}, {(char *)"kfree", 3000, 9000, 0}};
-	const struct profile p = {.fn = fn, .n = 2, .insns = (uint64_t)send_insns + 9000 + 500, .user = 500, .operations = 1000};
+	struct profile_fn fn[] = {{(char *)"__scm_send", 2000, (uint64_t)send_insns, 0},
+				  {(char *)"kfree", 3000, 9000, 0}};
+	const struct profile p = {
+		.fn = fn, .n = 2, .insns = (uint64_t)send_insns + 9000 + 500, .user = 500, .operations = 1000};
 	_cleanup_free_ char *name = xasprintf("%d.zst", k), *path = in_dir(name);
 	const struct db_profile row = {.build = build[k], .job = (char *)JOB, .tbox_group = (char *)GROUP, .path = path,
 				       .operations = 1000, .instructions = (int64_t)p.insns, .user = 500};

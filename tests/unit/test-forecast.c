@@ -28,7 +28,8 @@ struct world { bool kernel, exact; double commits, clean, incremental, boot; };
 /* As the bot does it: both ends, boots of each, a search that halves, the proof with a revert. */
 static void play(const struct world *w, struct course *c)
 {
-	int ends = w->exact ? 2 : 3 + (int)(3 * uniform()), halvings = (int)ceil(log2(w->commits)) + (int)(3 * uniform()) - 1;
+	int ends = w->exact ? 2 : 3 + (int)(3 * uniform()),
+	    halvings = (int)ceil(log2(w->commits)) + (int)(3 * uniform()) - 1;
 	int per_candidate = w->exact ? 1 : 1 + (int)(4 * uniform()), proof = w->exact ? 3 : 5;
 
 	*c = (struct course){0};
@@ -79,11 +80,21 @@ static void watch(const struct world *w, const struct course *c, struct outcome 
 		phase = s->phase;
 		searched += s->build && phase == FORECAST_SEARCHING;
 		for (double gone = 0; gone < s->seconds; gone++, event = false) {
-			struct forecast_work work = {.phase = phase, .exact = w->exact, .sure = true, .nothing_built = !l.n_clean,
-						     .commits = w->commits, .searched = searched, .ends_missing = MAX(2 - builds_done, 0),
-						     .phase_builds = builds_in_phase, .phase_boots = boots_in_phase, .builds = s->build, .boots = !s->build,
-						     .min_boots = 3, .proof_boots = 5,
-						     .building_s = s->build ? gone : 0, .booting_s = s->build ? 0 : gone};
+			struct forecast_work work = {.phase = phase,
+						     .exact = w->exact,
+						     .sure = true,
+						     .nothing_built = !l.n_clean,
+						     .commits = w->commits,
+						     .searched = searched,
+						     .ends_missing = MAX(2 - builds_done, 0),
+						     .phase_builds = builds_in_phase,
+						     .phase_boots = boots_in_phase,
+						     .builds = s->build,
+						     .boots = !s->build,
+						     .min_boots = 3,
+						     .proof_boots = 5,
+						     .building_s = s->build ? gone : 0,
+						     .booting_s = s->build ? 0 : gone};
 			struct forecast_costs costs;
 			struct forecast f;
 			double before = down.left.hi, left = c->total - now - gone;
@@ -149,9 +160,12 @@ int main(void)
 	texts("at most 4 min left", 10, 200);
 	texts("3 to 8 min left", 190, 470);
 	texts("about 3 min left", 180, 180);
-	ok(!countdown_update(&c, (struct span){100, 200}, 0, NULL) && c.left.hi == 200, "the first look is taken as it is");
-	ok(!countdown_update(&c, (struct span){150, 300}, 0, NULL) && c.left.hi == 200 && c.left.lo == 100, "nothing happened: no rise");
-	ok(!countdown_update(&c, (struct span){90, 210}, 10, NULL) && c.left.hi == 190 && c.left.lo == 90, "it counts down");
+	ok(!countdown_update(&c, (struct span){100, 200}, 0, NULL) && c.left.hi == 200,
+	   "the first look is taken as it is");
+	ok(!countdown_update(&c, (struct span){150, 300}, 0, NULL) && c.left.hi == 200 && c.left.lo == 100,
+	   "nothing happened: no rise");
+	ok(!countdown_update(&c, (struct span){90, 210}, 10, NULL) && c.left.hi == 190 && c.left.lo == 90,
+	   "it counts down");
 	ok(!countdown_update(&c, (struct span){90, 290}, 10, NULL) && c.left.hi == 190, "but not below the middle");
 	ok(!countdown_update(&c, (struct span){95, 250}, 0, "a build") && c.left.hi == 190, "a little more is no news");
 	is_str(countdown_update(&c, (struct span){190, 260}, 0, "a build"), "a build", "much more is, with its reason");
@@ -159,10 +173,11 @@ int main(void)
 	/* only boots that wait: run */
 	forecast_costs(true, NAN, NAN, 10, &costs);
 	forecast_left(&(struct forecast_work){.phase = FORECAST_RUNS, .boots = 6, .booting_s = 5}, &costs, &f);
-	ok(f.seconds.lo <= 55 && f.seconds.hi >= 55 && f.seconds.hi < 90 && f.steps.lo == 6, "six boots of 10 s, 5 s gone: %g to %g s",
-	   f.seconds.lo, f.seconds.hi);
+	ok(f.seconds.lo <= 55 && f.seconds.hi >= 55 && f.seconds.hi < 90 && f.steps.lo == 6,
+	   "six boots of 10 s, 5 s gone: %g to %g s", f.seconds.lo, f.seconds.hi);
 	forecast_costs(true, 180, 20, NAN, &costs);
-	ok(costs.build.lo < 20 && costs.build.hi > 20 && costs.build.hi < 60, "what a build after another one took counts");
+	ok(costs.build.lo < 20 && costs.build.hi > 20 && costs.build.hi < 60,
+	   "what a build after another one took counts");
 	simulate("kernel, exact", &(struct world){true, true, 30, 200, 25, 9});
 	simulate("kernel, long history", &(struct world){true, true, 5000, 400, 60, 12});
 	simulate("kernel, noise", &(struct world){true, false, 200, 150, 30, 20});

@@ -21,7 +21,8 @@ static void test_bytes(void)
 	static const char key[2][5] = {"a\0b\0", "a\0c\0"};
 	_cleanup_hash_ struct hash h = {0};
 
-	ok(hash_add(&h, key[0], 4) == 0 && hash_add(&h, key[1], 4) == 1 && hash_add(&h, "a", 1) == 2, "NUL bytes count");
+	ok(hash_add(&h, key[0], 4) == 0 && hash_add(&h, key[1], 4) == 1 && hash_add(&h, "a", 1) == 2,
+	   "NUL bytes count");
 	ok(!memcmp(hash_key(&h, 1), key[1], 5), "and come back, with a NUL behind them");
 }
 

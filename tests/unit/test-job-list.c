@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Each folder of jobs/programs/ and jobs/monitors/ is a program or monitor of that name, whole, with a fuzzer of its own. */
+/* Each folder of jobs/programs/ and jobs/monitors/ is a program or monitor of that name, whole, with a fuzzer of its
+ * own. */
 #include "jobs/program.h"
 #include "lib/fs.h"
 #include "tests/tap.h"
@@ -19,9 +20,11 @@ static void test_one(const char *kind, const char *name)
 	_cleanup_free_ char *corpus = xasprintf("tests/fuzz/corpus/%s", name);
 	_cleanup_strv_ struct strv inputs = {0};
 
-	if (!ok(ops && streq(ops->name, name) && ops->parse && streq(ops->file, name), "%s '%s' is in its folder's file", kind, name))
+	if (!ok(ops && streq(ops->name, name) && ops->parse && streq(ops->file, name),
+		"%s '%s' is in its folder's file", kind, name))
 		return;
-	ok((program ? program_def_get : monitor_def_get)(name, &def) == 0 && def->run && *def->run, "with YAML and script");
+	ok((program ? program_def_get : monitor_def_get)(name, &def) == 0 && def->run && *def->run,
+	   "with YAML and script");
 	there("tests/fuzz/fuzz-%.0s%s.c", kind, name);
 	ok(fs_list(corpus, &inputs) == 0 && inputs.n > 1, "%s: %zu inputs", corpus, inputs.n);
 }

@@ -16,7 +16,8 @@ static void parsed_release(struct parsed *p)
 #define PARSED _cleanup_(parsed_release) struct parsed
 
 /* Parses the first n bytes (0: all) of a fixture with ops for the job of this text. */
-static void parse(struct parsed *p, const struct program_ops *ops, const char *job, const char *file, size_t n, double ns)
+static void parse(struct parsed *p, const struct program_ops *ops, const char *job, const char *file, size_t n,
+		  double ns)
 {
 	static struct run_facts facts;
 	_cleanup_free_ char *path = xasprintf("tests/fixtures/jobs/%s", file);
@@ -27,7 +28,8 @@ static void parse(struct parsed *p, const struct program_ops *ops, const char *j
 		ok(false, "%s: %s", file, err_msg());
 		return;
 	}
-	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK};
+	p->c = (struct parse_ctx){
+		.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK};
 	p->r = ops->parse(&p->c, buf_str(&p->text), n ? MIN(n, p->text.len) : p->text.len);
 }
 
@@ -51,7 +53,8 @@ static void test_stress_ng(void)
 	is_near(value(&p, "stress-ng.sockfd.ops"), 224047, 0, "operations");
 	is_near(value(&p, "stress-ng.sockfd.ops_per_sec"), 73116.54, 1e-9, "rate by wall time");
 	is_near(value(&p, "stress-ng.sockfd.ops_per_sec_usr_sys"), 52841.61, 1e-9, "rate by CPU time");
-	is_near(value(&p, "icount.instructions_per_op"), 1e9 / 52841.61 / 8, 1e-9, "instructions an operation at shift 3");
+	is_near(value(&p, "icount.instructions_per_op"), 1e9 / 52841.61 / 8, 1e-9,
+		"instructions an operation at shift 3");
 	is_near(value(&p, "icount.instructions"), 224047 / 52841.61 * 1e9 / 8, 1e-3, "instructions");
 	kpi = metric_set_get(&p.m, "stress-ng.sockfd.ops_per_sec");
 	ok(kpi && kpi->kpi && kpi->direction == 1, "the rate is a KPI, higher is better");
@@ -67,37 +70,51 @@ static void test_stress_ng_variants(void)
 		{"stress-ng-sockfd-metrics-brief.txt", SOCKFD, "stress-ng.sockfd.ops_per_sec", 75602.64},
 		{"stress-ng-sockfd-metrics-times-perf.txt", "testtime: 5s\nstress-ng: {test: sockfd}\n",
 		 "stress-ng.sockfd.ops", 351768},
-		{"stress-ng-sockfd-port.txt", "testtime: 2s\nstress-ng: {test: sockfd}\n", "stress-ng.sockfd.ops", 59793},
-		{"stress-ng-lowfd.txt", "testtime: 2s\nstress-ng: {test: sockfd}\n", "stress-ng.sockfd.ops_per_sec", 32310.48},
+		{"stress-ng-sockfd-port.txt", "testtime: 2s\nstress-ng: {test: sockfd}\n", "stress-ng.sockfd.ops",
+		 59793},
+		{"stress-ng-lowfd.txt", "testtime: 2s\nstress-ng: {test: sockfd}\n", "stress-ng.sockfd.ops_per_sec",
+		 32310.48},
 		{"stress-ng-sock.txt", "testtime: 2s\nstress-ng: {test: sock}\n", "stress-ng.sock.ops_per_sec", 134.41},
-		{"stress-ng-udp.txt", "testtime: 2s\nstress-ng: {test: udp}\n", "stress-ng.udp.ops_per_sec_usr_sys", 46658.93},
+		{"stress-ng-udp.txt", "testtime: 2s\nstress-ng: {test: udp}\n", "stress-ng.udp.ops_per_sec_usr_sys",
+		 46658.93},
 		{"stress-ng-udp-flood.txt", "testtime: 2s\nstress-ng: {test: udp-flood}\n",
 		 "stress-ng.udp-flood.sendto_calls_per_sec", 35127.25},
 		{"stress-ng-udp-flood.txt", "testtime: 2s\nstress-ng: {test: udp-flood}\n",
 		 "stress-ng.udp-flood.MB_per_sec_sendto_rate", 0.39},
 		/* other metrics with as many words as the stressor's row */
 		{"stress-ng-longjmp.txt", "testtime: 1s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.ops", 5804},
-		{"stress-ng-longjmp.txt", "testtime: 1s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.nanosecs_per_longjmp_call", 91.32},
-		{"stress-ng-vdso.txt", "testtime: 1s\nstress-ng: {test: vdso}\n", "stress-ng.vdso.ops_per_sec", 45403243.76},
-		{"stress-ng-vdso.txt", "testtime: 1s\nstress-ng: {test: vdso}\n", "stress-ng.vdso.nanosecs_for_test_overhead", 2.36},
-		{"stress-ng-mutex.txt", "testtime: 1s\nstress-ng: {test: mutex}\n", "stress-ng.mutex.nanosecs_per_mutex", 5441.15},
+		{"stress-ng-longjmp.txt", "testtime: 1s\nstress-ng: {test: longjmp}\n",
+		 "stress-ng.longjmp.nanosecs_per_longjmp_call", 91.32},
+		{"stress-ng-vdso.txt", "testtime: 1s\nstress-ng: {test: vdso}\n", "stress-ng.vdso.ops_per_sec",
+		 45403243.76},
+		{"stress-ng-vdso.txt", "testtime: 1s\nstress-ng: {test: vdso}\n",
+		 "stress-ng.vdso.nanosecs_for_test_overhead", 2.36},
+		{"stress-ng-mutex.txt", "testtime: 1s\nstress-ng: {test: mutex}\n",
+		 "stress-ng.mutex.nanosecs_per_mutex", 5441.15},
 		{"stress-ng-zlib.txt", "testtime: 1s\nstress-ng: {test: zlib}\n", "stress-ng.zlib.ops", 18},
-		{"stress-ng-zlib.txt", "testtime: 1s\nstress-ng: {test: zlib}\n", "stress-ng.zlib.%_compression_ratio", 48.31},
+		{"stress-ng-zlib.txt", "testtime: 1s\nstress-ng: {test: zlib}\n", "stress-ng.zlib.%_compression_ratio",
+		 48.31},
 		{"stress-ng-cache.txt", "testtime: 1s\nstress-ng: {test: cache}\n", "stress-ng.cache.ops", 307030},
-		{"stress-ng-cache.txt", "testtime: 1s\nstress-ng: {test: cache}\n", "stress-ng.cache.cache_ops_per_second", 431074384.49},
-		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.ops", 29475415},
-		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.ops_per_sec_usr_sys", 246576.06},
+		{"stress-ng-cache.txt", "testtime: 1s\nstress-ng: {test: cache}\n",
+		 "stress-ng.cache.cache_ops_per_second", 431074384.49},
+		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n", "stress-ng.longjmp.ops",
+		 29475415},
+		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n",
+		 "stress-ng.longjmp.ops_per_sec_usr_sys", 246576.06},
 		{"stress-ng-info-longjmp.txt", "testtime: 60s\nstress-ng: {test: longjmp}\n",
 		 "stress-ng.longjmp.nanoseconds_per_longjmp_call", 53.66},
 	};
 	static const struct { const char *file, *job, *verdict, *cause; } bad[] = {
-		{"stress-ng-sctp.txt", "testtime: 2s\nstress-ng: {test: sctp}\n", "incomplete", "SCTP protocol not supported"},
-		{"stress-ng-dccp.txt", "testtime: 2s\nstress-ng: {test: dccp}\n", "incomplete", "DCCP protocol not supported"},
+		{"stress-ng-sctp.txt", "testtime: 2s\nstress-ng: {test: sctp}\n", "incomplete",
+		 "SCTP protocol not supported"},
+		{"stress-ng-dccp.txt", "testtime: 2s\nstress-ng: {test: dccp}\n", "incomplete",
+		 "DCCP protocol not supported"},
 		{"stress-ng-rdrand.txt", "testtime: 1s\nstress-ng: {test: rdrand}\n", "incomplete",
 		 "rdrand stressor will be skipped, not a recognised Intel CPU"},
 		{"stress-ng-smi.txt", "testtime: 1s\nstress-ng: {test: smi}\n", "incomplete",
 		 "smi stressor will be skipped, CPU cannot read model specific registers (MSR)"},
-		{"stress-ng-gpu.txt", "testtime: 1s\nstress-ng: {test: gpu}\n", "incomplete", "cannot open GPU device '/dev/dri/renderD128'"},
+		{"stress-ng-gpu.txt", "testtime: 1s\nstress-ng: {test: gpu}\n", "incomplete",
+		 "cannot open GPU device '/dev/dri/renderD128'"},
 		{"stress-ng-cpu-online.txt", "testtime: 1s\nstress-ng: {test: cpu-online}\n", "incomplete",
 		 "disabled 'cpu-online' as it may hang or reboot the machine"},
 		{"stress-ng-efivar.txt", "testtime: 1s\nstress-ng: {test: efivar}\n", "incomplete",
@@ -152,7 +169,8 @@ static void test_time(void)
 
 	parse(&p, monitor_find("time"), SOCKFD, "time-gnu.txt", 0, 0);
 	is_int(p.r, 0, "GNU time");
-	ok(value(&p, "stress-ng.time.elapsed_time") >= 2 && value(&p, "stress-ng.time.elapsed_time") < 3, "elapsed_time");
+	ok(value(&p, "stress-ng.time.elapsed_time") >= 2 && value(&p, "stress-ng.time.elapsed_time") < 3,
+	   "elapsed_time");
 	ok(value(&p, "stress-ng.time.voluntary_context_switches") > 0, "voluntary_context_switches");
 	ok(!metric_set_get(&p.m, "stress-ng.time.swaps"), "what Linux does not count is left out");
 	parse(&b, monitor_find("time"), SOCKFD, "time-busybox.txt", 0, 0);
@@ -179,9 +197,10 @@ static void test_perf_cells(void)
 	static const char *const cells[] = {"nan", "-nan", "inf", "", "<not counted>", "<not supported>"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cells); i++) {
-		_cleanup_free_ char *text = xasprintf("     1.0,1000,,page-faults,1000,100.00,,\n     1.0,,,,,,80.5,a ratio\n"
-						      "     2.0,%s,,page-faults,0,%s,,\n     3.0,3000,,page-faults,1000,100.00,,\n",
-						      cells[i], i == 1 ? "-nan" : "0.00");
+		_cleanup_free_ char *text =
+			xasprintf("     1.0,1000,,page-faults,1000,100.00,,\n     1.0,,,,,,80.5,a ratio\n"
+				  "     2.0,%s,,page-faults,0,%s,,\n     3.0,3000,,page-faults,1000,100.00,,\n",
+				  cells[i], i == 1 ? "-nan" : "0.00");
 		struct check_set checks = {0};
 		const struct check *k;
 		PARSED p;
@@ -194,7 +213,8 @@ static void test_perf_cells(void)
 		is_int(p.r, 0, "a cell '%s'", cells[i]);
 		is_near(value(&p, "perf-stat.total.page-faults"), 4000, 0, "the sum of the others");
 		is_near(value(&p, "perf-stat.ps.page-faults"), 2000, 1e-9, "and their rate");
-		ok(cells[i][0] == '<' ? !k : k && strstr(k->evidence, "page-faults"), "said: %s", k ? k->evidence : "nothing");
+		ok(cells[i][0] == '<' ? !k : k && strstr(k->evidence, "page-faults"), "said: %s",
+		   k ? k->evidence : "nothing");
 		check_set_release(&checks);
 	}
 }
@@ -215,8 +235,10 @@ static void test_perf_stat(void)
 		"i is the mean of the rates");
 	parse(&hw, ops, SOCKFD, "perf-stat-hw.txt", 0, 0);
 	is_int(hw.r, 0, "with hardware events");
-	is_near(value(&hw, "perf-stat.i.ipc"), (0.5 + 1) / 2, 1e-9, "i.ipc: mean of ratios, without the short last interval");
-	is_near(value(&hw, "perf-stat.overall.ipc"), 6000.0 / 9000, 1e-9, "overall.ipc: ratio of sums, hybrid name included");
+	is_near(value(&hw, "perf-stat.i.ipc"), (0.5 + 1) / 2, 1e-9,
+		"i.ipc: mean of ratios, without the short last interval");
+	is_near(value(&hw, "perf-stat.overall.ipc"), 6000.0 / 9000, 1e-9,
+		"overall.ipc: ratio of sums, hybrid name included");
 	is_near(value(&hw, "perf-stat.overall.MPKI"), 60 / 6000.0 * 1000, 1e-9, "overall.MPKI");
 	is_near(value(&hw, "perf-stat.overall.cache-miss-rate%"), 60 / 250.0 * 100, 1e-9, "overall.cache-miss-rate%%");
 	is_near(value(&hw, "perf-stat.overall.cycles-between-cache-misses"), 150, 1e-9, "cycles between cache misses");
@@ -242,7 +264,8 @@ static void command(struct parsed *p, const char *job, const char *text)
 		ok(false, "%s", err_msg());
 		return;
 	}
-	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK};
+	p->c = (struct parse_ctx){
+		.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK};
 	p->r = program_find("command")->parse(&p->c, text, strlen(text));
 }
 
@@ -276,22 +299,27 @@ static void test_command_figures(void)
 	static const struct { const char *text; double want; const char *unit; } good[] = {
 		{"\x1b[32mkpi:\x1b[0m \x1b[1m12\x1b[0m ops/s\n", 12, "ops/s"}, {" 1%\r99%\rkpi: 12\r\n", 12, ""},
 		{"kpi: 1,234,567\n", 1234567, ""}, {"kpi: 1,234.5 ms\n", 1234.5, "ms"}, {"kpi: 12.3K\n", 12300, ""},
-		{"kpi: 12.3M ops/s\n", 12.3e6, "ops/s"}, {"kpi: 12.3 Mops/s\n", 12.3e6, "ops/s"}, {"kpi: 3 G\n", 3e9, ""},
+		{"kpi: 12.3M ops/s\n", 12.3e6, "ops/s"}, {"kpi: 12.3 Mops/s\n", 12.3e6, "ops/s"},
+		{"kpi: 3 G\n", 3e9, ""},
 		{"kpi: 100 Kb/s\n", 1e5, "bit/s"}, {"kpi: 100 KB/s\n", 1e5, "B/s"}, {"kpi: 100KiB/s\n", 102400, "B/s"},
 		{"kpi: 45%\n", 45, "%"}, {"kpi: 12 things\n", 12, ""}, {"kpi: 900 us\nkpi: 1.1 ms\n", 1000, "us"},
 		{"kpi: 1 GB/s\nkpi: 500 MB/s\n", .75, "GB/s"}, {"kpi: 900K\nkpi: 1.1M\n", 1e6, ""},
 	};
 	static const struct { const char *text, *says; } bad[] = {
-		{"kpi: nan\n", "but: kpi: nan"}, {"kpi: inf ops/s\n", "but: kpi: inf ops/s"}, {"kpi: 12,5 ms\n", "but: kpi: 12,5 ms"},
-		{"kpi: 1 234 567\n", "but: kpi: 1 234 567"}, {"kpi: 1 234\n", "but: kpi: 1 234"}, {"kpi: 1.234.567\n", "but: kpi"},
+		{"kpi: nan\n", "but: kpi: nan"}, {"kpi: inf ops/s\n", "but: kpi: inf ops/s"},
+		{"kpi: 12,5 ms\n", "but: kpi: 12,5 ms"},
+		{"kpi: 1 234 567\n", "but: kpi: 1 234 567"}, {"kpi: 1 234\n", "but: kpi: 1 234"},
+		{"kpi: 1.234.567\n", "but: kpi"},
 		{"kpi: \xd9\xa1\xd9\xa2\n", "but: kpi"}, {"kpi: 12abc\n", "but: kpi"}, {"kpi:\n", "but: kpi:"},
 		{"kpi: 900 us\nkpi: 3 MB/s\n", "cannot be laid side by side, 'us' and 'MB/s'"},
-		{"kpi: 9 KB/s\nkpi: 9 Kb/s\n", "cannot be laid side by side"}, {"kpi: 9 us\nkpi: 9\n", "'us' and 'none'"},
+		{"kpi: 9 KB/s\nkpi: 9 Kb/s\n", "cannot be laid side by side"},
+		{"kpi: 9 us\nkpi: 9\n", "'us' and 'none'"},
 		{"kpi: 9 cows\nkpi: 9 pigs\n", "'cows' and 'pigs'"},
 	};
 	/* the second figure must not stand in for the first one where that is nan */
 	static const struct { const char *text, *says; } unnamed[] = {
-		{"lat: nan\nops: 5\n", "but: lat: nan"}, {"ops: 5\nkpi: nan\n", "but: kpi: nan"}, {"ops: 5\nlat: nan\n", ""},
+		{"lat: nan\nops: 5\n", "but: lat: nan"}, {"ops: 5\nkpi: nan\n", "but: kpi: nan"},
+		{"ops: 5\nlat: nan\n", ""},
 		{"warnings: none\nops: 5\n", ""}, {"lat: nan\nkpi: 5\n", ""}, {"Results:\nops: 5\n", ""},
 	};
 	PARSED few;
@@ -339,7 +367,8 @@ static void test_command_absent(void)
 	p.c.verdict = RUN_OK;
 	p.r = program_find("command")->parse(&p.c, text, strlen(text));
 	k = check_set_get(&checks, "figures");
-	ok(p.r == 0 && p.m.n == 1 && k && streq(k->verdict, "unknown") && strstr(k->evidence, "lat: nan"), "%s", k ? k->evidence : "nothing said");
+	ok(p.r == 0 && p.m.n == 1 && k && streq(k->verdict, "unknown") && strstr(k->evidence, "lat: nan"), "%s",
+	   k ? k->evidence : "nothing said");
 	check_set_release(&checks);
 }
 
@@ -360,7 +389,8 @@ static void test_stress_ng_reason(void)
 		{"stress-ng: error: [7] vm: gave up\nstress-ng: fail:  [7] process 8 (stress-ng-vm) terminated with an error\n", "vm: gave up"},
 		{"stress-ng: unrecognized option '--nosuch'\nTry 'stress-ng --help' for more information.\n",
 		 "stress-ng: unrecognized option '--nosuch'"},
-		{"vm-method must be one of: all flip\nTry 'stress-ng --help' for more information.\n", "vm-method must be one of: all flip"},
+		{"vm-method must be one of: all flip\nTry 'stress-ng --help' for more information.\n",
+		 "vm-method must be one of: all flip"},
 		{"stress-ng: info:  [7] vm: using 4 pages\nstress-ng: info:  [7] vm: no memory\nstress-ng: info:  [7] load average: 1 1 1\n",
 		 "vm: no memory"},
 		{"stress-ng: info:  [7] disabled 'vm' as it may hang\nstress-ng: error: [7] No stress workers invoked\n",
@@ -381,7 +411,8 @@ static void test_stress_ng_reason(void)
 /* What follows the message of the one are the figures of the other. */
 static void test_udp_reason(void)
 {
-	static const char text[] = "rps=off\nkpb-udp-sink: cannot bind: Address already in use\nsent=5\nsender_done=1\n";
+	static const char text[] =
+		"rps=off\nkpb-udp-sink: cannot bind: Address already in use\nsent=5\nsender_done=1\n";
 	_cleanup_free_ char *why = NULL;
 	PARSED p;
 
@@ -395,10 +426,12 @@ static void test_folder(void)
 {
 	static const char good[] = "ops: 4 ops/s\n", job[] = "monitors: [time]\ncommand: {run: x, kpi: ops}\n";
 	static const struct { int status; const char *started, *out, *time, *cause, *verdict, *want; } cases[] = {
-		{0, "", good, "\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:01.50\n\tExit status: 0\n", NULL, "ok", NULL},
+		{0, "", good, "\tElapsed (wall clock) time (h:mm:ss or m:ss): 0:01.50\n\tExit status: 0\n", NULL, "ok",
+		 NULL},
 		{99, NULL, NULL, NULL, "missing program: perf\n", "incomplete", "missing program: perf"},
 		{99, "", NULL, NULL, "the link went \x1b[1mdown\x1b[0m\n\n", "incomplete", "the link went down"},
-		{99, "", "starting\ncannot open /dev/x\n\n", NULL, NULL, "failed", "exit status 99: cannot open /dev/x"},
+		{99, "", "starting\ncannot open /dev/x\n\n", NULL, NULL, "failed",
+		 "exit status 99: cannot open /dev/x"},
 		{1, "", "why\n\x1b[0m\n----\n}\n", NULL, NULL, "failed", "exit status 1: why"},
 		{99, NULL, NULL, NULL, NULL, "incomplete", "set-up failed and did not say why"},
 		{3, "", "Segmentation \x1b[31mfault\n", NULL, NULL, "failed", "exit status 3: Segmentation fault"},

@@ -6,7 +6,10 @@
 
 #define JOBS _cleanup_(job_list_release) struct job_list
 
-static int load(const char *text, struct job_list *ret) { return job_load_text("x.yaml", text, strlen(text), NULL, ret); }
+static int load(const char *text, struct job_list *ret)
+{
+	return job_load_text("x.yaml", text, strlen(text), NULL, ret);
+}
 
 static void test_sockfd(void)
 {
@@ -50,7 +53,8 @@ static void test_matrix_order(void)
 {
 	JOBS l = {0}, m = {0}, t = {0};
 
-	is_int(load("nr_threads: [1, 2]\nstress-ng: {test: [a, b]}\nmonitors: [time, vmstat]\ntesttime: 5s\n", &l), 0, "two lists");
+	is_int(load("nr_threads: [1, 2]\nstress-ng: {test: [a, b]}\nmonitors: [time, vmstat]\ntesttime: 5s\n", &l), 0,
+	       "two lists");
 	is_int(l.n, 4, "two by two");
 	if (l.n == 4) {
 		is_str(l.v[1].name, "x-1-b-5s", "the later list turns faster");
@@ -59,7 +63,8 @@ static void test_matrix_order(void)
 	is_int(load("stress-ng:\n- {test: a, method: x}\n- {test: b}\n", &m), 0, "a list of blocks");
 	is_int(m.n, 2, "is two jobs");
 	is_int(load("b: &b {testtime: 5s}\n", &t), -EINVAL, "an unknown key is refused");
-	is_int(load("nr_threads: 3\nstress-ng: &s {test: a}\n---\nstress-ng: {test: a, warmup: 2s}\n", &t), 0, "anchor");
+	is_int(load("nr_threads: 3\nstress-ng: &s {test: a}\n---\nstress-ng: {test: a, warmup: 2s}\n", &t), 0,
+	       "anchor");
 	is_int(t.n, 2, "the base alone is a job too");
 }
 
@@ -67,15 +72,21 @@ static void test_identity(void)
 {
 	JOBS a = {0}, b = {0}, c = {0}, d = {0};
 
-	is_int(load("nr_threads: 2\ntesttime: 5s\nmonitors: [time, vmstat]\nstress-ng: {test: a, method: m}\n", &a), 0, "a");
-	is_int(load("stress-ng: {method: m, test: a}\nmonitors: [vmstat, time]\ntesttime: 5s\nnr_threads: 2\n", &b), 0, "b");
-	is_int(load("stress-ng: {method: m, test: a, warmup: 0}\nmonitors: [vmstat, time]\ntesttime: 5s\nnr_threads: 2\n", &c),
+	is_int(load("nr_threads: 2\ntesttime: 5s\nmonitors: [time, vmstat]\nstress-ng: {test: a, method: m}\n", &a), 0,
+	       "a");
+	is_int(load("stress-ng: {method: m, test: a}\nmonitors: [vmstat, time]\ntesttime: 5s\nnr_threads: 2\n", &b), 0,
+	       "b");
+	is_int(load("stress-ng: {method: m, test: a, warmup: 0}\nmonitors: [vmstat, time]\ntesttime: 5s\nnr_threads: 2\n",
+		    &c),
 	       0, "c");
-	is_int(load("stress-ng: {method: n, test: a}\nmonitors: [vmstat, time]\ntesttime: 5s\nnr_threads: 2\n", &d), 0, "d");
+	is_int(load("stress-ng: {method: n, test: a}\nmonitors: [vmstat, time]\ntesttime: 5s\nnr_threads: 2\n", &d), 0,
+	       "d");
 	if (!a.n || !b.n || !c.n || !d.n)
 		return;
-	is_str(a.v[0].canonical, "{\"monitors\":[\"time\",\"vmstat\"],\"params\":{\"method\":\"m\",\"nr_threads\":\"2\","
-	       "\"test\":\"a\",\"testtime\":\"5s\"},\"program\":\"stress-ng\"}", "canonical form");
+	is_str(a.v[0].canonical,
+	       "{\"monitors\":[\"time\",\"vmstat\"],\"params\":{\"method\":\"m\",\"nr_threads\":\"2\","
+	       "\"test\":\"a\",\"testtime\":\"5s\"},\"program\":\"stress-ng\"}",
+	       "canonical form");
 	is_str(b.v[0].id, a.v[0].id, "identity does not depend on the order of keys");
 	is_str(c.v[0].id, a.v[0].id, "nor on writing down a default");
 	ok(strcmp(d.v[0].id, a.v[0].id), "another value is another job");
@@ -90,7 +101,8 @@ static void test_overrides(void)
 	is_int(job_load("stress-ng-sockfd", NULL, good, &l), 0, "key=value");
 	is_int(l.n, 2, "a list given so expands");
 	if (l.n == 2)
-		ok(streq(job_param(&l.v[1], "testtime"), "2s") && l.v[1].monitors.n == 0, "values and monitors replaced");
+		ok(streq(job_param(&l.v[1], "testtime"), "2s") && l.v[1].monitors.n == 0,
+		   "values and monitors replaced");
 	is_int(job_load("stress-ng-sockfd", NULL, key, &m), -EINVAL, "unknown key=value");
 	is_str(err_msg(), "'testtim=2s': unknown parameter 'testtim'; did you mean 'testtime'?", "says so");
 	is_int(job_load("stress-ng-sockfd", NULL, value, &m), -EINVAL, "wrong value");
@@ -104,26 +116,37 @@ static const struct { const char *text, *want; } refused[] = {
 	{"suite: x\nstres-ng: {test: a}\n", "x.yaml:2:1: unknown key or program 'stres-ng'; did you mean 'stress-ng'?"},
 	{"testtime: 5s\nstress-ng:\n  test: a\n  metod: b\n",
 	 "x.yaml:4:3: unknown parameter of 'stress-ng': 'metod'; did you mean 'method'?"},
-	{"tesstime: 5s\nstress-ng: {test: a}\n", "x.yaml:1:1: unknown key or program 'tesstime'; did you mean 'testtime'?"},
+	{"tesstime: 5s\nstress-ng: {test: a}\n",
+	 "x.yaml:1:1: unknown key or program 'tesstime'; did you mean 'testtime'?"},
 	{"testtime: <%= 5 %>\n", "x.yaml:1:11: ERB ('<% %>') is not supported: write the values down"},
-	{"command: {run: x}\nmonitors: [time, null]\n", "x.yaml:2:18: no monitor is named; the one called null is written \"null\""},
+	{"command: {run: x}\nmonitors: [time, null]\n",
+	 "x.yaml:2:18: no monitor is named; the one called null is written \"null\""},
 	{"suite: a\n% 3.times do\n", "x.yaml:2:1: a line of Ruby ('%') is not supported: write the values down"},
-	{"suite: a\n<<: other.yaml\n", "x.yaml:2:1: '<<' with a file name (include) is not supported: copy the keys here; "
+	{"suite: a\n<<: other.yaml\n",
+	 "x.yaml:2:1: '<<' with a file name (include) is not supported: copy the keys here; "
 	 "'<<: *anchor' works"},
-	{"suite: a\nstress-ng: {test: a}\nif role server:\n  netserver:\n", "x.yaml:3:1: shell key 'if role server' is not "
+	{"suite: a\nstress-ng: {test: a}\nif role server:\n  netserver:\n",
+	 "x.yaml:3:1: shell key 'if role server' is not "
 	 "supported: put shell code into a program (docs/JOBS.md)"},
-	{"stress-ng: {test: a}\nfunction f: echo\n", "x.yaml:2:1: shell key 'function f' is not supported: put shell code "
+	{"stress-ng: {test: a}\nfunction f: echo\n",
+	 "x.yaml:2:1: shell key 'function f' is not supported: put shell code "
 	 "into a program (docs/JOBS.md)"},
-	{"stress-ng: {test: a}\ntesttime: 5 parsecs\n", "x.yaml:2:11: 'testtime' wants a time of whole seconds like 60s, 5m or "
+	{"stress-ng: {test: a}\ntesttime: 5 parsecs\n",
+	 "x.yaml:2:11: 'testtime' wants a time of whole seconds like 60s, 5m or "
 	 "1h, not '5 parsecs'"},
-	{"stress-ng: {test: a}\nnr_threads: 0%\n", "x.yaml:2:13: 'nr_threads' wants a number like 4, or a part of the CPUs like "
+	{"stress-ng: {test: a}\nnr_threads: 0%\n",
+	 "x.yaml:2:13: 'nr_threads' wants a number like 4, or a part of the CPUs like "
 	 "50%, not '0%'"},
-	{"stress-ng:\n  test: a; reboot\n", "x.yaml:2:9: 'test' wants one word of letters, digits and -_.+:, not 'a; reboot'"},
-	{"stress-ng:\n  nr_threads: 2\n", "x.yaml:1:1: 'stress-ng' needs the parameter 'test' (the stressor, as 'stress-ng "
+	{"stress-ng:\n  test: a; reboot\n",
+	 "x.yaml:2:9: 'test' wants one word of letters, digits and -_.+:, not 'a; reboot'"},
+	{"stress-ng:\n  nr_threads: 2\n",
+	 "x.yaml:1:1: 'stress-ng' needs the parameter 'test' (the stressor, as 'stress-ng "
 	 "--NAME' knows it)"},
-	{"stress-ng: {test: a}\ncommand: {run: b}\n", "x.yaml:2:1: a job runs one program: 'stress-ng' or 'command', not both"},
+	{"stress-ng: {test: a}\ncommand: {run: b}\n",
+	 "x.yaml:2:1: a job runs one program: 'stress-ng' or 'command', not both"},
 	{"stress-ng: {test: a}\nmonitors: [tim]\n", "x.yaml:2:12: no monitor 'tim'; did you mean 'time'?"},
-	{"stress-ng: {test: a}\nneed_memory+: 1G\n", "x.yaml:2:1: incremental key 'need_memory+' is not supported: write the "
+	{"stress-ng: {test: a}\nneed_memory+: 1G\n",
+	 "x.yaml:2:1: incremental key 'need_memory+' is not supported: write the "
 	 "whole value"},
 	{"stress-ng: {test: [a, {b: c}]}\n", "x.yaml:1:24: 'test' takes one text or a list of texts"},
 	{"stress-ng: {test: []}\n", "x.yaml:1:13: the list of 'test' is empty"},
@@ -138,7 +161,8 @@ static void test_refusals(void)
 	for (size_t i = 0; i < ARRAY_SIZE(refused); i++) {
 		JOBS l = {0};
 
-		ok(load(refused[i].text, &l) < 0, "refused: %.*s", (int)strcspn(refused[i].text, "\n"), refused[i].text);
+		ok(load(refused[i].text, &l) < 0, "refused: %.*s", (int)strcspn(refused[i].text, "\n"),
+		   refused[i].text);
 		is_str(err_msg(), refused[i].want, "with its place");
 	}
 }
@@ -152,7 +176,8 @@ static void test_render(void)
 	is_int(l.n ? job_render(&l.v[0], &s) : -1, 0, "render");
 	ok(startswith(buf_str(&s), "#!/bin/sh\n"), "it is a shell script");
 	ok(strstr(buf_str(&s), "\nnr_threads=100%\n"), "a percentage stays one");
-	ok(strstr(buf_str(&s), "stress-ng --timeout \"$seconds\" --times --verify --metrics"), "lkp-tests' command line");
+	ok(strstr(buf_str(&s), "stress-ng --timeout \"$seconds\" --times --verify --metrics"),
+	   "lkp-tests' command line");
 	is_int(load("command:\n  run: \"echo 'x'\\n$(reboot)\"\n", &m), 0, "a command with quotes, newline and $()");
 	is_int(m.n ? job_render(&m.v[0], &nasty) : -1, 0, "render");
 	ok(strstr(buf_str(&nasty), "\nrun='echo '\\''x'\\''\n$(reboot)'\n"), "gets into the script as one quoted word");

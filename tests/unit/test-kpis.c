@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* "sh SCRIPT kpis" prints, by awk, what the robot's own parsers read out of the same real outputs; and nothing where they refuse. */
+/* "sh SCRIPT kpis" prints, by awk, what the robot's own parsers read out of the same real outputs; and nothing where
+ * they refuse. */
 #include "jobs/expand.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -52,7 +53,8 @@ static const struct { const char *job, *set[6], *file; double ns; } cases[] = {
 	NEPER("qperf", "tcp_stream", "2s", "1", "qperf-tcp_stream.txt"),
 	NEPER("qperf", "udp_stream", "2s", "1", "real-qperf-udp_stream.txt"),
 	COMMAND("ops_per_sec", "command-terminal.txt"), COMMAND("latency", "command-terminal.txt"),
-	COMMAND("ops_per_sec", "command-none.txt"), COMMAND("ops_per_sec", "command-mixed.txt"), COMMAND("bw", "command-mixed.txt"),
+	COMMAND("ops_per_sec", "command-none.txt"), COMMAND("ops_per_sec", "command-mixed.txt"),
+	COMMAND("bw", "command-mixed.txt"),
 	COMMAND("kpi", "command-first-nan.txt"), COMMAND("kpi", "command-first.txt"),
 };
 
@@ -87,7 +89,8 @@ static void compare(const struct job *j, const struct metric_set *m, const char 
 		const struct metric_value *v = metric_set_get(m, *k);
 		struct unit u = {.scale = 1};
 
-		/* any command's figures are printed in base units, so that runs of other sizes can be laid beside them */
+		/* any command's figures are printed in base units, so that runs of other sizes can be laid beside
+		 * them */
 		if (v && streq(j->program, "command"))
 			(void)unit_parse(v->unit, &u);
 		if (v)
@@ -100,7 +103,8 @@ static void compare(const struct job *j, const struct metric_set *m, const char 
 static void check(size_t i)
 {
 	const struct run_facts facts = {.ns_per_insn = cases[i].ns, .nr_cpu = 2};
-	_cleanup_free_ char *from = xasprintf("tests/fixtures/%s", cases[i].file), *to = NULL, *line = NULL, *cause = NULL;
+	_cleanup_free_ char *from = xasprintf("tests/fixtures/%s", cases[i].file), *to = NULL, *line = NULL,
+			    *cause = NULL;
 	_cleanup_(job_list_release) struct job_list l = {0};
 	_cleanup_(metric_set_release) struct metric_set m = {0};
 	_cleanup_buf_ struct buf script = {0}, out = {0};
@@ -121,7 +125,8 @@ static void check(size_t i)
 	is_int(job_parse(&l.v[0], tmp, &facts, &m, &verdict, &cause), 0, "the robot reads it");
 	used = verdict == RUN_OK || verdict == RUN_UNTRUSTED;
 	r = proc_ok(ARGV("sh", "-c", line), NULL, &out);
-	if (!ok((r == 0) == used, "the script prints figures if the robot has any (%s%s%s)", run_verdict_word(verdict), cause ? ": " : "", cause ? cause : ""))
+	if (!ok((r == 0) == used, "the script prints figures if the robot has any (%s%s%s)", run_verdict_word(verdict),
+		cause ? ": " : "", cause ? cause : ""))
 		printf("# %s\n", buf_str(&out));
 	if (used)
 		compare(&l.v[0], &m, buf_str(&out));

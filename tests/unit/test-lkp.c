@@ -130,7 +130,8 @@ static void recorded_block(void)
 	_cleanup_buf_ struct buf text = {0}, out = {0};
 	_cleanup_free_ char *copy = NULL, *got = NULL;
 	const struct lkp_column col[2] = {
-		{"32e4a5447ed9fa904a2dfcf4609c64bce053b4e8", "net: dsa: realtek: fix digital interface select macro for EXT0"},
+		{"32e4a5447ed9fa904a2dfcf4609c64bce053b4e8",
+		 "net: dsa: realtek: fix digital interface select macro for EXT0"},
 		{"2b0cfa6e49566c8fa6759734cf821aa6e8271a9e", "net: add generic percpu page_pool allocator"},
 	};
 	const struct lkp_axis axis[] = {        /* not in order */
@@ -143,7 +144,8 @@ static void recorded_block(void)
 	int k = 0;
 
 	is_int(fs_read("tests/fixtures/lkp/block-2b0cfa6e49.txt", 0, &text), 0, "the recorded block is there");
-	while (text.len > 1 && text.s[text.len - 1] == '\n' && text.s[text.len - 2] == '\n' && text.s[text.len - 3] == '\n')
+	while (text.len > 1 && text.s[text.len - 1] == '\n' && text.s[text.len - 2] == '\n' &&
+	       text.s[text.len - 3] == '\n')
 		text.s[--text.len] = 0;
 	copy = xstrdup(text.s);
 	for (char *save = NULL, *line = strtok_r(copy, "\n", &save); line; line = strtok_r(NULL, "\n", &save)) {
@@ -164,7 +166,8 @@ static void failures_and_columns(void)
 	struct rows t = {0};
 	struct cmp_row *row;
 	_cleanup_buf_ struct buf out = {0};
-	const struct lkp_column col[3] = {{"0123456789abcdef0123", "one"}, {"1123456789abcdef0123", "two"}, {"fix", NULL}};
+	const struct lkp_column col[3] = {
+		{"0123456789abcdef0123", "one"}, {"1123456789abcdef0123", "two"}, {"fix", NULL}};
 	const char *want =
 		"=========================================================================================\n"
 		"commit: \n  0123456789 (\"one\")\n  1123456789 (\"two\")\n  fix\n\n"
@@ -198,14 +201,17 @@ static void failures_and_columns(void)
 static void numbers(void)
 {
 	static const struct { double v; const char *value; } values[] = {
-		{999.999, "   1000.00"}, {1000.9, "      1000"}, {-5.5, "     -5.50"}, {1e8, " 100000000"}, {1.00000001e8, "     1e+08"},
+		{999.999, "   1000.00"}, {1000.9, "      1000"}, {-5.5, "     -5.50"}, {1e8, " 100000000"},
+		{1.00000001e8, "     1e+08"},
 		{6.536e10, " 6.536e+10"}, {0, "      0.00"}, {NAN, "      0.00"}, {1e300, "    1e+300"},
 	};
 	static const struct { double v; bool points; const char *text; } changes[] = {
-		{6.94, false, "      +6.9% "}, {-0.04, true, "      -0.0  "}, {123456, false, "  +1.2e+05% "}, {99999, false, "  +99999.0% "},
+		{6.94, false, "      +6.9% "}, {-0.04, true, "      -0.0  "}, {123456, false, "  +1.2e+05% "},
+		{99999, false, "  +99999.0% "},
 	};
 	static const struct { double v; const char *text; } spreads[] = {
-		{2, "      "}, {2.001, " ±  2%"}, {99.99, " ± 99%"}, {223.6, " ±223%"}, {NAN, "      "}, {1000, " ±1000%"},
+		{2, "      "}, {2.001, " ±  2%"}, {99.99, " ± 99%"}, {223.6, " ±223%"}, {NAN, "      "},
+		{1000, " ±1000%"},
 	};
 
 	for (size_t i = 0; i < ARRAY_SIZE(values); i++) {

@@ -122,7 +122,8 @@ static void test_unpack_hostile(void)
 		{"-rf", NULL, '0'}, {"a/-x", NULL, '0'}, {"x\033[2J", NULL, '0'}, {"..", NULL, '0'},
 		{"link", NULL, '2'}, {"hard", NULL, '1'}, {"dev", NULL, '3'}, {"fifo", NULL, '6'}, {"dir", NULL, '5'},
 		{"old", NULL, 0}, {"pax", NULL, 'x'}, {"long", NULL, 'L'},
-		{"big", "77777777777", '0'}, {"neg", "-0000000001", '0'}, {"text", "1234567x", '0'}, {"space", " 0000000004", '0'},
+		{"big", "77777777777", '0'}, {"neg", "-0000000001", '0'}, {"text", "1234567x", '0'},
+		{"space", " 0000000004", '0'},
 	};
 	char name[101];
 
@@ -210,7 +211,8 @@ static void test_console(void)
 		 "oops: general protection fault, probably for non-canonical address 0x1: 0000 [#1]"},
 		{"watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]\n",
 		 "hang: watchdog: BUG: soft lockup - CPU#0 stuck for 22s! [x:1]"},
-		{"traps: x[1] general protection fault ip:1 sp:2 error:0 in x\nWARNING: CPU: 0 PID: 1 at x.c:1\n", NULL},
+		{"traps: x[1] general protection fault ip:1 sp:2 error:0 in x\nWARNING: CPU: 0 PID: 1 at x.c:1\n",
+		 NULL},
 		{"", NULL},
 	};
 	static const char dirty[] = "one\r\ntwo\033[2J\0x\nthree\n\n";
@@ -238,7 +240,8 @@ static struct machine machine_of(const char *driver, const char *key, const char
 	machine_settings(&m, part);
 	for (size_t i = 0; key && part[i].table; i++)
 		if (setting_find(part[i].table, key))
-			is_int(setting_set(setting_find(part[i].table, key), part[i].base, value), 0, "%s: %s", key, value);
+			is_int(setting_set(setting_find(part[i].table, key), part[i].base, value), 0, "%s: %s", key,
+			       value);
 	return m;
 }
 
@@ -267,7 +270,8 @@ static void test_local(void)
 	_cleanup_buf_ struct buf got = {0}, pid = {0};
 	_cleanup_(proc_result_release) struct proc_result p = {0};
 	static volatile const int stop = 1;
-	struct boot_result r = local("echo \"$KPB_ARTEFACT $KPB_PERTURB $EXTRA\" >$RESULT_DIR/f; echo last; exit 3", 10, "l1", NULL);
+	struct boot_result r =
+		local("echo \"$KPB_ARTEFACT $KPB_PERTURB $EXTRA\" >$RESULT_DIR/f; echo last; exit 3", 10, "l1", NULL);
 
 	is_int(r.verdict, RUN_OK, "the script ran");
 	is_int(r.exit_status, 3, "its exit status");
@@ -338,8 +342,10 @@ static void test_drivers(void)
 		const char *name = (*o)->name;
 
 		ok(machine_driver(name) == *o, "driver %s: no other one of its name", name);
-		ok((*o)->help && (*o)->measured_on && (*o)->check && (*o)->boot && (*o)->describe, "%s: is complete", name);
-		ok(!((*o)->flags & MACHINE_NEEDS_ROOT) || ((*o)->flags & MACHINE_BOOTS), "%s: a root image is for a kernel", name);
+		ok((*o)->help && (*o)->measured_on && (*o)->check && (*o)->boot && (*o)->describe, "%s: is complete",
+		   name);
+		ok(!((*o)->flags & MACHINE_NEEDS_ROOT) || ((*o)->flags & MACHINE_BOOTS),
+		   "%s: a root image is for a kernel", name);
 	}
 	ok(!machine_driver("nosuch") && !machine_driver(NULL), "no driver of another name");
 	ok(machine_driver(machine_default(false))->flags & MACHINE_BOOTS, "a kernel's own machine boots it");
@@ -384,7 +390,8 @@ static void test_machine_old(void)
 	ok(strstr(err_msg(), " qemu-icount"), "all drivers are named: %s", err_msg());
 }
 
-/* The invented runs of a seed are always the same ones: their mean and spread, and how many fail, are what was asked for. */
+/* The invented runs of a seed are always the same ones: their mean and spread, and how many fail, are what was asked
+ * for. */
 static void test_null(void)
 {
 	_cleanup_machine_ struct machine m = machine_of("null", "failure_rate", "0.3");
@@ -423,7 +430,8 @@ static void test_machine_errors(void)
 					 two = machine_of("qemu-icount", "cpus", "2");
 	_cleanup_free_ char *out = xasprintf("%s/e", tmp), *old = xasprintf("%s/e/1/.boot/lock", tmp);
 	_cleanup_free_ char *dir = NULL, *used = xasprintf("%s/e/2", tmp), *kept = xasprintf("%s/.boot", used);
-	struct boot_request q = {.machine = &m, .image = "/none", .root_image = "/etc/passwd", .script = "", .out_dir = out};
+	struct boot_request q = {
+		.machine = &m, .image = "/none", .root_image = "/etc/passwd", .script = "", .out_dir = out};
 	struct boot_result r = {0};
 	int lock = -1;
 
@@ -456,7 +464,8 @@ static void test_root_own(const char *cache)
 
 	if (fs_exists(built)) {
 		is_int(root_image_make(cache, ARGV("kpb-udp-sink"), &own), 0, "with a program of our own");
-		ok(fs_read(own.path, 0, &b) == 0 && memmem(b.s, b.len, "usr/bin/kpb-udp-sink", 21), "where PATH finds it");
+		ok(fs_read(own.path, 0, &b) == 0 && memmem(b.s, b.len, "usr/bin/kpb-udp-sink", 21),
+		   "where PATH finds it");
 	}
 	is_int(root_image_make(cache, ARGV("/usr/bin/env"), &path), 0, "with a program by its path");
 }

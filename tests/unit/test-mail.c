@@ -38,7 +38,8 @@ static void test_headers(void)
 		  "Subject: [linus:master] [net]  2b0cfa6e49:  stress-ng.sockfd.ops_per_sec 6.9%\n improvement\n",
 		  "a long one is folded before a blank, double blanks stay");
 	is_header("a\r\nBcc: x@example.org", "Subject: a  Bcc: x@example.org\n", "no header comes out of a subject");
-	is_header("=?utf-8?Q?evil?=", "Subject: =?utf-8?Q?=3D=3Futf=2D8=3FQ=3Fevil=3F=3D?=\n", "an encoded word comes through as text");
+	is_header("=?utf-8?Q?evil?=", "Subject: =?utf-8?Q?=3D=3Futf=2D8=3FQ=3Fevil=3F=3D?=\n",
+		  "an encoded word comes through as text");
 	is_header("na\xc3\xafve", "Subject: =?utf-8?Q?na=C3=AFve?=\n", "UTF-8 is encoded");
 	is_header("bad \xff byte", "Subject: =?utf-8?Q?bad_=EF=BF=BD_byte?=\n", "what is no UTF-8 is replaced");
 	is_header("c1 \xc2\x85 control", "Subject: c1   control\n", "a C1 control is a blank");
@@ -223,7 +224,8 @@ static char *who(const char *list, const char *changed)
 		strv_add(&paths, p);
 	maintainers_match(maintainers_text, strlen(maintainers_text), &paths, changed, &m);
 	for (size_t i = 0; i < m.n; i++)
-		buf_addf(&b, "%s%c %.*s", i ? ", " : "", "MRL"[m.v[i].role], (int)strcspn(m.v[i].address, "@"), m.v[i].address);
+		buf_addf(&b, "%s%c %.*s", i ? ", " : "", "MRL"[m.v[i].role], (int)strcspn(m.v[i].address, "@"),
+			 m.v[i].address);
 	return buf_take(&b);
 }
 

@@ -32,7 +32,8 @@ static struct buf delivered;
 static void foreign_mail(bool pad)
 {
 	_cleanup_free_ char *m = xasprintf("%sFrom kperson@example.org Wed Apr  3 07:53:53 2024\nFrom: k@example.org\n"
-					   "Message-ID: <foreign-%d@example.org>\n\nforeign body %d\n\n", pad ? "\n" : "", foreign, foreign);
+					   "Message-ID: <foreign-%d@example.org>\n\nforeign body %d\n\n",
+					   pad ? "\n" : "", foreign, foreign);
 
 	fs_append("box", m, strlen(m));
 	foreign++;
@@ -93,7 +94,8 @@ static void count(int n)
 
 static void test_torn(struct store *s, int64_t comparison, int first)
 {
-	static const int at[] = {0, 1, 4, 5, 6, 13, 39, 40, 41, 100, 150, 163, 170, 180, 200, 500, 1000, 2500, 7000, 11000};
+	static const int at[] = {0, 1, 4, 5, 6, 13, 39, 40, 41, 100, 150, 163, 170, 180, 200, 500, 1000, 2500, 7000,
+				 11000};
 	bool died = true, right = true, others = true;
 
 	for (size_t i = 0; i < ARRAY_SIZE(at); i++) {
@@ -150,7 +152,8 @@ static void test_rows(struct store *s, int64_t comparison)
 	/* the whole message is there but the row was not brought up to date: killed between the two */
 	is_int(store_delivery_get(s, rep.id, "mbox", NULL, &d), 0, "its delivery");
 	ok(d.state == DELIVERY_SENT && streq(d.detail, "box"), "is sent");
-	is_int(delivery_set(s, &d, DELIVERY_SENDING, "offset %u", 999999999), 0, "the row lags behind, the file was cut meanwhile");
+	is_int(delivery_set(s, &d, DELIVERY_SENDING, "offset %u", 999999999), 0,
+	       "the row lags behind, the file was cut meanwhile");
 	is_int(report_deliver(s, id, "mbox", &cfg), 0, "delivered");
 	is_int(fs_size("box"), size, "the copy that is there is found by its text");
 	db_delivery_release(&d);

@@ -18,38 +18,48 @@ static const struct { const char *file, *job, *metric; double want; } good[] = {
 	{"neper-udp_rr.txt", JOB("udp_rr", "length: 4s"), "neper.udp_rr.throughput", 28416.26},
 	{"neper-tcp_stream.txt", JOB("tcp_stream", "length: 4s"), "neper.tcp_stream.throughput", 5482.371972},
 	{"neper-udp_stream.txt", JOB("udp_stream", "length: 3s"), "neper.udp_stream.throughput", 512.367231},
-	{"netperf-tcp_stream.txt", JOB("tcp_stream", "length: 2s, engine: netperf"), "neper.tcp_stream.throughput", 9590.97},
-	{"netperf-udp_stream.txt", JOB("udp_stream", "length: 2s, engine: netperf"), "neper.udp_stream.throughput", 35.24},
+	{"netperf-tcp_stream.txt", JOB("tcp_stream", "length: 2s, engine: netperf"), "neper.tcp_stream.throughput",
+	 9590.97},
+	{"netperf-udp_stream.txt", JOB("udp_stream", "length: 2s, engine: netperf"), "neper.udp_stream.throughput",
+	 35.24},
 	{"netperf-tcp_rr-k.txt", JOB("tcp_rr", "length: 2s, engine: netperf"), "neper.tcp_rr.throughput", 38590.67},
 	{"netperf-tcp_rr-k.txt", JOB("tcp_rr", "length: 2s, engine: netperf"), "neper.tcp_rr.latency_p99", 129},
 	{"netperf-tcp_rr-o.txt", JOB("tcp_rr", "length: 2s, engine: netperf"), "neper.tcp_rr.latency_p90", 20},
 	{"netperf-tcp_rr-o.txt", JOB("tcp_rr", "length: 2s, engine: netperf"), "neper.tcp_rr.latency_mean", 20.85},
-	{"iperf3-tcp.txt", JOB("tcp_stream", "length: 2s, engine: iperf3"), "neper.tcp_stream.throughput", 9824.82128669741},
+	{"iperf3-tcp.txt", JOB("tcp_stream", "length: 2s, engine: iperf3"), "neper.tcp_stream.throughput",
+	 9824.82128669741},
 	{"iperf3-tcp.txt", JOB("tcp_stream", "length: 2s, engine: iperf3"), "neper.tcp_stream.retransmits", 1},
-	{"iperf3-udp.txt", JOB("udp_stream", "length: 2s, engine: iperf3"), "neper.udp_stream.throughput", 37.034250551491924},
-	{"iperf3-udp.txt", JOB("udp_stream", "length: 2s, engine: iperf3"), "neper.udp_stream.lost", 30.773999713863322},
+	{"iperf3-udp.txt", JOB("udp_stream", "length: 2s, engine: iperf3"), "neper.udp_stream.throughput",
+	 37.034250551491924},
+	{"iperf3-udp.txt", JOB("udp_stream", "length: 2s, engine: iperf3"), "neper.udp_stream.lost",
+	 30.773999713863322},
 	{"sockperf-pp.txt", JOB("udp_rr", "length: 2s, engine: sockperf"), "neper.udp_rr.latency_p99", 2 * 52.278},
 	{"sockperf-pp.txt", JOB("udp_rr", "length: 2s, engine: sockperf"), "neper.udp_rr.latency_p99.9", 2 * 2177.443},
 	{"sockperf-pp.txt", JOB("udp_rr", "length: 2s, engine: sockperf"), "neper.udp_rr.throughput", 38443 / 1.553},
 	{"real-sockperf-tcp_rr.txt", JOB("tcp_rr", "length: 2s, engine: sockperf"), "neper.tcp_rr.latency_p50", 7.513},
 	{"real-sockperf-tcp_rr.txt", JOB("tcp_rr", "length: 2s, engine: sockperf"), "neper.tcp_rr.latency_min", 6.647},
-	{"sockperf-tp.txt", JOB("udp_stream", "length: 2s, engine: sockperf"), "neper.udp_stream.throughput", 34.968 * 1.048576},
+	{"sockperf-tp.txt", JOB("udp_stream", "length: 2s, engine: sockperf"), "neper.udp_stream.throughput",
+	 34.968 * 1.048576},
 	{"qperf-tcp_rr.txt", JOB("tcp_rr", "length: 2s, engine: qperf"), "neper.tcp_rr.latency_mean", 300},
 	{"qperf-udp_rr.txt", JOB("udp_rr", "length: 2s, engine: qperf"), "neper.udp_rr.throughput", 1e6 / 34.4},
 	{"qperf-tcp_stream.txt", JOB("tcp_stream", "length: 2s, engine: qperf"), "neper.tcp_stream.throughput", 5312},
 	{"qperf-udp_stream.txt", JOB("udp_stream", "length: 2s, engine: qperf"), "neper.udp_stream.throughput", 4488},
 	{"qperf-uu.txt", JOB("tcp_rr", "length: 2s, engine: qperf"), "neper.tcp_rr.latency_mean", 49.268},
 	{"real-qperf-tcp_rr.txt", JOB("tcp_rr", "length: 2s, engine: qperf"), "neper.tcp_rr.latency_mean", 14.746},
-	{"real-qperf-udp_stream.txt", JOB("udp_stream", "length: 2s, engine: qperf"), "neper.udp_stream.throughput", 677609472 * 8e-6},
+	{"real-qperf-udp_stream.txt", JOB("udp_stream", "length: 2s, engine: qperf"), "neper.udp_stream.throughput",
+	 677609472 * 8e-6},
 };
 
 static const struct { const char *file, *job, *cause; } bad[] = {
 	{"neper-tcp_rr-refused.txt", JOB("tcp_rr", "length: 2s"), "status 124: connect: Connection refused"},
-	{"neper-tcp_stream-err.txt", JOB("tcp_stream", "length: 3s"), "different numbers of threads or flows (2 and 2, 8 and 4)"},
+	{"neper-tcp_stream-err.txt", JOB("tcp_stream", "length: 3s"),
+	 "different numbers of threads or flows (2 and 2, 8 and 4)"},
 	{"neper-tcp_rr.txt", JOB("udp_rr", "length: 4s"), "the output of 'tcp_rr', not of 'udp_rr'"},
 	{"neper-tcp_rr.txt", JOB("tcp_rr", "length: 30s"), "ran 4.00 s of 30 s"},
-	{"netperf-refused.txt", JOB("tcp_rr", "length: 2s, engine: netperf"), "status 255: establish_control could not"},
-	{"iperf3-refused.txt", JOB("tcp_stream", "length: 2s, engine: iperf3"), "iperf3: unable to connect to server: Connection refused"},
+	{"netperf-refused.txt", JOB("tcp_rr", "length: 2s, engine: netperf"),
+	 "status 255: establish_control could not"},
+	{"iperf3-refused.txt", JOB("tcp_stream", "length: 2s, engine: iperf3"),
+	 "iperf3: unable to connect to server: Connection refused"},
 	{"iperf3-tcp.txt", JOB("tcp_stream", "length: 30s, engine: iperf3"), "ran 2.00 s of 30 s"},
 };
 
@@ -103,14 +113,16 @@ static void test_neper(void)
 /* Several clients: rates add up, latencies are averaged. */
 static void test_instances(void)
 {
-	static const char one[] = "### kperfbot netperf tcp_rr client\nTHROUGHPUT=%d\nP50_LATENCY=%d\nELAPSED_TIME=2.00\n### stderr\n### rc=%d\n";
+	static const char one[] =
+		"### kperfbot netperf tcp_rr client\nTHROUGHPUT=%d\nP50_LATENCY=%d\nELAPSED_TIME=2.00\n### stderr\n### rc=%d\n";
 	const struct program_ops *ops = program_find("neper");
 
 	for (int status = 0; status < 2; status++) {
 		_cleanup_buf_ struct buf b = {0};
 		PARSED p = {0};
 
-		parse_fixture(&p, ops, JOB("tcp_rr", "length: 2s, engine: netperf, flows: 2"), "net/netperf-tcp_rr-k.txt", 0, NULL);
+		parse_fixture(&p, ops, JOB("tcp_rr", "length: 2s, engine: netperf, flows: 2"),
+			      "net/netperf-tcp_rr-k.txt", 0, NULL);
 		metric_set_release(&p.m);
 		buf_addf(&b, one, 1000, 20, 0);
 		buf_addf(&b, one, 3000, 30, status);
@@ -140,7 +152,8 @@ static void test_sink(void)
 	is_int(p.r, 0, "udp-sink with RPS");
 	is_near(value(&p, "sink.pps"), 403253 / 2.000331, 1e-3, "packets a second");
 	is_near(value(&p, "sink.percent"), 100.0 * 403253 / (403253 + 30137), 1e-9, "share that was not dropped");
-	is_near(value(&p, "sink.cpu_irq"), 100.0 * (71 + 39 + 66 + 22) / (71 + 39 + 66 + 22), 1e-9, "the interrupt CPU's time");
+	is_near(value(&p, "sink.cpu_irq"), 100.0 * (71 + 39 + 66 + 22) / (71 + 39 + 66 + 22), 1e-9,
+		"the interrupt CPU's time");
 	is_near(value(&p, "sink.cpu1.rps_per_sec"), 118225 / 2.000331, 1e-3, "steered to CPU 1");
 	is_near(value(&p, "sink.cpu_us_per_packet"), (198.0 + 201) * 10000 / 403253, 1e-6, "CPU time a packet");
 	is_near(value(&p, "send.pps"), 619328 / 3.025104, 1e-3, "sent");

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a build that is needed comes to, and two commits run in turns until a verdict; builds and runs are put by hand. */
+/* What a build that is needed comes to, and two commits run in turns until a verdict; builds and runs are put by
+ * hand. */
 #include "bot/engine/needs.h"
 #include "bot/engine/pairs.h"
 #include "bot/engine/points.h"
@@ -51,8 +52,12 @@ static void world_release(struct world *w)
 
 static void put_build(struct world *w, const char *commit, enum build_state state, const char *error)
 {
-	struct db_build b = {.tree = w->s.tree.id, .commit = (char *)commit, .kconfig = w->s.cmp.kconfig, .state = state,
-			     .error = (char *)error, .image_hash = (char *)commit};
+	struct db_build b = {.tree = w->s.tree.id,
+			     .commit = (char *)commit,
+			     .kconfig = w->s.cmp.kconfig,
+			     .state = state,
+			     .error = (char *)error,
+			     .image_hash = (char *)commit};
 
 	if (store_build_put(w->e.store, &b, NULL) < 0)
 		printf("Bail out! %s\n", err_msg());
@@ -64,7 +69,8 @@ static void put_run(struct world *w, const char *commit, int n, double value, en
 	struct metric_value v = {(char *)KPI, value, "ops/s", 1, false};
 	struct db_build b = {0};
 	struct db_run r = {.machine = w->s.machine.id, .replicate = n, .job = w->s.job.id, .boot = boot,
-			   .verdict = verdict, .cause = verdict == RUN_OK ? NULL : (char *)"oops", .started = now_usec()};
+			   .verdict = verdict, .cause = verdict == RUN_OK ? NULL : (char *)"oops",
+			   .started = now_usec()};
 	const struct metric_set one = {.v = &v, .n = verdict == RUN_OK};
 
 	if (store_build_get(w->e.store, w->s.tree.id, commit, w->s.cmp.kconfig, &b) < 0)
@@ -202,7 +208,8 @@ static void test_failure(void)
 {
 	WORLD w = {0};
 	_cleanup_pairs_ struct pairs_result x = {0};
-	const struct pairs p = {.s = &w.s, .a = A, .b = B, .failure = FAILURE, .alpha = 0.01, .priority = PRIO_COMPARISON};
+	const struct pairs p = {
+		.s = &w.s, .a = A, .b = B, .failure = FAILURE, .alpha = 0.01, .priority = PRIO_COMPARISON};
 
 	world_make(&w);
 	put_pairs(&w, 4, 0);
@@ -222,9 +229,11 @@ int main(void)
 {
 	if (!mkdtemp(dir))
 		return 1;
-	write_file("trees.yaml", "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
-	write_file("drop.yaml", "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nruntime: 3s\nmonitors: []\n"
-				"xdp-bench:\n  mode: drop\n");
+	write_file("trees.yaml",
+		   "trees:\n  net:\n    url: https://git.example.org/net.git\n    machine: qemu\n    jobs: [drop]\n");
+	write_file("drop.yaml",
+		   "suite: xdp-bench\ntestcase: xdp-bench\ncategory: benchmark\nruntime: 3s\nmonitors: []\n"
+		   "xdp-bench:\n  mode: drop\n");
 	test_needs();
 	test_never();
 	test_turns();

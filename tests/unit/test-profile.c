@@ -63,7 +63,8 @@ static void test_counts(void)
 	count_file(&b, 2, 1, blocks, ARRAY_SIZE(blocks));
 	is_int(counts_read(b.s, b.len, &c), 0, "a count file is read");
 	ok(c.n == ARRAY_SIZE(blocks) && c.starts == 2 && c.stops == 1, "marks and records");
-	ok(c.v[3].addr == K + 0x100 && c.v[3].insns == 5 && c.v[3].execs == 20 && c.v[3].size[4] == 4 && !c.v[0].size, "a record");
+	ok(c.v[3].addr == K + 0x100 && c.v[3].insns == 5 && c.v[3].execs == 20 && c.v[3].size[4] == 4 && !c.v[0].size,
+	   "a record");
 	for (size_t n = 0; n < b.len; n++) {
 		struct counts cut = {0};
 
@@ -88,7 +89,8 @@ static void test_counts(void)
 	is_int(counts_read(b.s, b.len, &c), -EBADMSG, "counts whose sum overflows");
 	buf_clear(&b);
 	buf_adds(&b, COUNT_MAGIC "\x01\x01\xff\xff\xff\xff\xff\xff\xff\xff\x7f");
-	is_int(counts_read(b.s, b.len, &c), -EBADMSG, "more records than the file has bytes: refused before memory is taken");
+	is_int(counts_read(b.s, b.len, &c), -EBADMSG,
+	       "more records than the file has bytes: refused before memory is taken");
 	count_file(&b, 1, 1, blocks + 3, 1);
 	b.s[b.len - 1] = 16;
 	is_int(counts_read(b.s, b.len, &c), -EBADMSG, "an instruction of 16 bytes");
@@ -102,21 +104,23 @@ static void test_symbols(void)
 	is_int(symbols_parse(map, strlen(map), &s), 0, "symbols are read");
 	is_int(s.n, 12, "functions only");
 	is_str(symbols_counted_as(&s, "alpha"), "alpha", "a function by its name");
-	is_str(symbols_counted_as(&s, "beta"), "__beta_alias", "by another name of its place: the first in order counts");
+	is_str(symbols_counted_as(&s, "beta"), "__beta_alias",
+	       "by another name of its place: the first in order counts");
 	is_str(symbols_counted_as(&s, "gamma"), "gamma", "copies and parts count under the function's name");
 	is_str(symbols_counted_as(&s, "delta"), "delta", "also a part alone");
 	ok(!symbols_counted_as(&s, "alph") && !symbols_counted_as(&s, "epsilon"), "no such function");
 	is_int(symbols_parse("", 0, &none), -EBADMSG, "an empty map");
 	is_int(symbols_parse("hello\n", 6, &none), -EBADMSG, "no map");
-	is_int(symbols_parse("ffffffff81000000 T a\nffffffff81000000 T\n", 40, &none), -EBADMSG, "a line without a name");
+	is_int(symbols_parse("ffffffff81000000 T a\nffffffff81000000 T\n", 40, &none), -EBADMSG,
+	       "a line without a name");
 }
 
 static void is_fn(const struct profile *p, const char *name, uint64_t entries, uint64_t insns)
 {
 	const struct profile_fn *f = profile_get(p, name);
 
-	ok(f && f->entries == entries && f->insns == insns, "%s: %" PRIu64 " entries, %" PRIu64 " instructions", name, entries,
-	   insns);
+	ok(f && f->entries == entries && f->insns == insns, "%s: %" PRIu64 " entries, %" PRIu64 " instructions", name,
+	   entries, insns);
 	if (f && (f->entries != entries || f->insns != insns))
 		printf("# got %" PRIu64 " and %" PRIu64 "\n", f->entries, f->insns);
 }
@@ -200,7 +204,8 @@ static void test_diff(void)
 		profile_finish_lines(k ? &b : &a);
 	}
 	is_int(profile_diff(&a, &b, &d), 0, "with lines");
-	ok(d.n_inlined == 1 && streq(d.inlined[0].name, "twice") && d.inlined[0].delta == 2, "an inlined function that is new");
+	ok(d.n_inlined == 1 && streq(d.inlined[0].name, "twice") && d.inlined[0].delta == 2,
+	   "an inlined function that is new");
 	b.operations = 0;
 	is_int(profile_diff(&a, &b, &none), -EINVAL, "operations of one side only: no comparison");
 	a.operations = 0;
@@ -221,9 +226,10 @@ static int build_object(const char *dir)
 	if (!proc_have("gcc") || !proc_have("addr2line") || !proc_have("bwrap"))
 		return -ENOENT;
 	fs_write_atomic(c, source, strlen(source));
-	return proc_ok(ARGV("gcc", "-O0", "-g", "-nostdlib", "-static", "-ffreestanding", "-fno-pie", "-no-pie", "-mcmodel=kernel",
-			    "-fcf-protection=none", "-Wl,-Ttext-segment=0xffffffff81000000", "-Wl,-e,outer", "-Wl,--build-id=none",
-			    "-o", "vmlinux", "code.c"), dir, NULL);
+	return proc_ok(ARGV("gcc", "-O0", "-g", "-nostdlib", "-static", "-ffreestanding", "-fno-pie", "-no-pie",
+			    "-mcmodel=kernel", "-fcf-protection=none", "-Wl,-Ttext-segment=0xffffffff81000000",
+			    "-Wl,-e,outer", "-Wl,--build-id=none", "-o", "vmlinux", "code.c"),
+		       dir, NULL);
 }
 
 /* The addresses of a function's instructions, by objdump. */
@@ -282,7 +288,8 @@ static void test_lines(void)
 	ok(!profile_get_inlined(&p, "outer"), "the outer one is no inlined function");
 	is_int(profile_write(&p, path), 0, "written");
 	is_int(profile_read(path, &back), 0, "read back");
-	ok(back.n_lines == p.n_lines && back.n_inlined == 1 && profile_line_execs(&back, "code.c", 3) == 10, "the same");
+	ok(back.n_lines == p.n_lines && back.n_inlined == 1 && profile_line_execs(&back, "code.c", 3) == 10,
+	   "the same");
 	is_int(profile_lines(&c, path, &back), -EIO, "a file that is no program: %s", err_msg());
 	fs_rm_rf(dir);
 }

@@ -109,8 +109,9 @@ static void put_runs(struct store *s, int64_t build, const char *job, int64_t ma
 
 static char *put_job(struct store *s)
 {
-	static const char yaml[] = "suite: stress-ng\ntestcase: stress-ng\ncategory: benchmark\nnr_threads: 1\ntesttime: 5s\n"
-				   "stress-ng:\n  test: sockfd\n";
+	static const char yaml[] =
+		"suite: stress-ng\ntestcase: stress-ng\ncategory: benchmark\nnr_threads: 1\ntesttime: 5s\n"
+		"stress-ng:\n  test: sockfd\n";
 	struct job_list l = {0};
 	struct db_job j = {0};
 	char *id = NULL;
@@ -131,9 +132,13 @@ static void make_world(struct world *w, const char *url, double good_level, doub
 {
 	struct db_tree t = {.name = (char *)"linus", .url = (char *)url, .kind = (char *)"kernel", .enabled = true,
 			    .settings = (char *)"{\"mail_cc\": [\"oe-lkp@example.org\"]}"};
-	struct db_machine m = {.name = (char *)"qemu-icount", .driver = (char *)"qemu-icount", .tbox_group = (char *)"vm-icount-1p",
-			       .settings = (char *)"{}", .description = (char *)"QEMU 7.2 TCG, 1 CPU (qemu64) with 512M memory"};
-	struct db_comparison c = {.branch = (char *)"master", .base = good, .kconfig = (char *)"vm-min", .created = T0 * USEC_PER_SEC};
+	struct db_machine m = {.name = (char *)"qemu-icount",
+			       .driver = (char *)"qemu-icount",
+			       .tbox_group = (char *)"vm-icount-1p",
+			       .settings = (char *)"{}",
+			       .description = (char *)"QEMU 7.2 TCG, 1 CPU (qemu64) with 512M memory"};
+	struct db_comparison c = {
+		.branch = (char *)"master", .base = good, .kconfig = (char *)"vm-min", .created = T0 * USEC_PER_SEC};
 	_cleanup_free_ char *job = NULL, *tip = head();
 
 	is_int(store_open(":memory:", false, &w->s), 0, "a database in memory");
@@ -155,8 +160,10 @@ static int64_t put_case(struct world *w, const char *metric, const char *culprit
 {
 	struct db_case c = {.comparison = w->comparison, .metric = (char *)metric, .state = CASE_FOUND,
 			    .culprit = (char *)culprit, .confidence = 0.99,
-			    .effect = effect, .effect_lo = effect - 0.0002, .effect_hi = effect + 0.0002, .posterior = 0.99763,
-			    .boots = 41, .builds = 6, .opened = (T0 - 9000) * USEC_PER_SEC, .changed = T0 * USEC_PER_SEC};
+			    .effect = effect, .effect_lo = effect - 0.0002, .effect_hi = effect + 0.0002,
+			    .posterior = 0.99763,
+			    .boots = 41, .builds = 6, .opened = (T0 - 9000) * USEC_PER_SEC,
+			    .changed = T0 * USEC_PER_SEC};
 	int64_t id = 0;
 
 	is_int(store_case_put(w->s, &c, &id), 0, "a case");
@@ -185,7 +192,8 @@ static struct db_proof proof_of(double effect, double a, double b)
 }
 
 static const struct report_config config = {
-	.robot_name = "kperfbot", .robot_address = "bot@robot.example.org", .reproduce_dir = "cases", .max_recipients = 20,
+	.robot_name = "kperfbot", .robot_address = "bot@robot.example.org", .reproduce_dir = "cases",
+	.max_recipients = 20,
 	.settings = &settings,
 };
 
@@ -213,15 +221,21 @@ static void is_fixture(const char *text, const char *name)
 		printf("# see 'git diff' after a run with KPB_WRITE_FIXTURES=1\n");
 }
 
-/* The blocks of a mail of LKP in their order: seed mail of 3 Apr 2024 with the lines that came since (config, compiler). */
+/* The blocks of a mail of LKP in their order: seed mail of 3 Apr 2024 with the lines that came since (config,
+ * compiler). */
 static void has_layout(const char *text)
 {
 	static const char *const order[] = {
-		"\n\n\nHello,\n\nkperfbot noticed a ", "\n\n\ncommit: ", " (\"af_unix: count the files in flight\")\nhttps://", " master\n",
-		"\nposterior: ", "\nproof: ", "\nseen between: ", "\nspent: ", "\nmeasured on: ", "\nreproduce: ", "\n\ntestcase: ",
-		"\nconfig: ", "\ncompiler: ", "\ntest machine: ", "\nparameters:\n\n\t", "\ttesttime: 5s\n", "\ttest: sockfd\n", "\n\n\n",
-		"| Reported-by: kperfbot <", "| Closes: https://lore.kernel.org/r/kperfbot.", "\n\n\nDetails are as below:\n-----------",
-		"->\n\n\n", "The kernel config and materials to reproduce are available at:\n", "\n=====================================",
+		"\n\n\nHello,\n\nkperfbot noticed a ", "\n\n\ncommit: ",
+		" (\"af_unix: count the files in flight\")\nhttps://", " master\n",
+		"\nposterior: ", "\nproof: ", "\nseen between: ", "\nspent: ", "\nmeasured on: ", "\nreproduce: ",
+		"\n\ntestcase: ",
+		"\nconfig: ", "\ncompiler: ", "\ntest machine: ", "\nparameters:\n\n\t", "\ttesttime: 5s\n",
+		"\ttest: sockfd\n", "\n\n\n",
+		"| Reported-by: kperfbot <", "| Closes: https://lore.kernel.org/r/kperfbot.",
+		"\n\n\nDetails are as below:\n-----------",
+		"->\n\n\n", "The kernel config and materials to reproduce are available at:\n",
+		"\n=====================================",
 		"\ncompiler/kconfig/", ":\n  gcc-12/vm-min/", "\n\ncommit: \n  ", "\n  ", "\n---------------- ",
 		"         %stddev     %change         %stddev\n             \\          |                \\  \n",
 		"stress-ng.sockfd.ops_per_sec\n", "\n\nDisclaimer:\n", "\n\n\n-- \nkperfbot\n", NULL};
@@ -248,22 +262,25 @@ static void test_regression(void)
 	make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
 	proof = proof_of(-0.0023, 11550.2, 11523.6);
 	id = put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024);
-	is_int(store_candidates_put(w.s, id, &(struct db_candidate){id, bad, CANDIDATE_DROPPED, DROPPED_DOCS, NAN}, 1), 0,
-	       "one was dropped");
+	is_int(store_candidates_put(w.s, id, &(struct db_candidate){id, bad, CANDIDATE_DROPPED, DROPPED_DOCS, NAN}, 1),
+	       0, "one was dropped");
 	text = compose(&w, id, &config, &rep);
 	is_fixture(text, "regression.eml");
 	has_layout(text);
-	ok(startswith(rep.subject, "[linus:master] [af_unix]  ") && endswith(rep.subject, ":  stress-ng.sockfd.ops_per_sec 0.23% regression"),
+	ok(startswith(rep.subject, "[linus:master] [af_unix]  ") &&
+		   endswith(rep.subject, ":  stress-ng.sockfd.ops_per_sec 0.23% regression"),
 	   "subject: %s", rep.subject);
 	ok(strstr(text, "counts") || strstr(text, "count instructions"), "it says that instructions were counted");
 	ok(strstr(text, "\nX-kperfbot-would-go-to: =?utf-8?Q?J=C3=BCrgen_Example?= <juergen@example.org>\n") != NULL,
 	   "the author would get it");
-	ok(strstr(text, "\nTo: kperfbot <bot@robot.example.org>\n") != NULL, "but with an empty allow-list only the robot's owner does");
+	ok(strstr(text, "\nTo: kperfbot <bot@robot.example.org>\n") != NULL,
+	   "but with an empty allow-list only the robot's owner does");
 	ok(strstr(text, "<kim@example.org> M: NETWORKING [UNIX SOCKETS]") != NULL, "the maintainer has a reason");
 	ok(!strstr(text, "\nCc:"), "nobody is in copy");
 	is_int(report_compose(w.s, id, "src/.git", &config, &again), -EEXIST, "there is one report of a case");
 	is_int(report_deliver(w.s, id, "smtp", &config), -EUNATCH, "SMTP sends to nobody: %s", err_msg());
-	ok(fs_exists("cases/case-1/reproduce.sh") && fs_exists("cases/case-1/job.sh") && fs_exists("cases/case-1/config"),
+	ok(fs_exists("cases/case-1/reproduce.sh") && fs_exists("cases/case-1/job.sh") &&
+		   fs_exists("cases/case-1/config"),
 	   "the case has its folder");
 	ok(proc_ok(ARGV("sh", "-n", "cases/case-1/reproduce.sh"), NULL, &script) == 0, "its script is a shell script");
 	store_close(w.s);
@@ -281,7 +298,8 @@ static void test_validity(void)
 	for (int run = 1; run <= 16; run++) {
 		struct check_set c = {0};
 
-		check_set_add(&c, "generator", run == 3 ? "fail" : "pass", run == 3 ? "offered %d, \033[1mreceived 100" : "offered %d", run);
+		check_set_add(&c, "generator", run == 3 ? "fail" : "pass",
+			      run == 3 ? "offered %d, \033[1mreceived 100" : "offered %d", run);
 		if (run > 8)
 			check_set_add(&c, "steady", "pass", "+0.1%%");
 		is_int(store_checks_put(w.s, run, &c), 0, "checks of run %d", run);
@@ -289,7 +307,9 @@ static void test_validity(void)
 	}
 	proof = proof_of(-0.0023, 11550.2, 11523.6);
 	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
-	ok(strstr(text, "\nvalidity:\n  generator: passed in 15 of 16 boots, failed in 1 (not used); offered 3, ") != NULL, "counted, with the worst");
+	ok(strstr(text, "\nvalidity:\n  generator: passed in 15 of 16 boots, failed in 1 (not used); offered 3, ") !=
+		   NULL,
+	   "counted, with the worst");
 	ok(strstr(text, "\n  steady: passed in 8 of 8 boots; +0.1%\n") != NULL, "a check that only one side has");
 	ok(!strchr(text, '\033'), "evidence drives no terminal");
 	store_close(w.s);
@@ -312,7 +332,8 @@ static void test_odd_levels(void)
 	make_world(&z, "https://git.example.org/linux.git", 0, 25);
 	text = compose(&z, put_case(&z, "stress-ng.sockfd.ops_per_sec", bad, &from_0, 1), &config, &zero);
 	ok(strstr(text, "0 -> 5, no") != NULL, "the proof of a change from 0");
-	ok(endswith(zero.subject, "ops_per_sec improvement") && strstr(text, "noticed an improvement of "), "subject: %s", zero.subject);
+	ok(endswith(zero.subject, "ops_per_sec improvement") && strstr(text, "noticed an improvement of "),
+	   "subject: %s", zero.subject);
 	ok(strstr(text, "      0.00 ") && strstr(text, "   from 0        5.00 ") && !strstr(text, "e+"), "the table");
 	store_close(z.s);
 }
@@ -327,12 +348,15 @@ static void test_measured_otherwise(void)
 
 	make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
 	for (int run = 1; run <= 16; run++)
-		is_int(store_setup_put(w.s, run, run <= 3 ? "file usr/bin/stress-ng\t0.15\n" : "file usr/bin/stress-ng\t\033[1m0.16\n"), 0,
-		       "what measured run %d", run);
+		is_int(store_setup_put(w.s, run,
+				       run <= 3 ? "file usr/bin/stress-ng\t0.15\n"
+						: "file usr/bin/stress-ng\t\033[1m0.16\n"),
+		       0, "what measured run %d", run);
 	text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
 	ok(strstr(text, "\nmeasured otherwise: between boots of the table below (not of the proof):") != NULL,
 	   "is said on the first screen");
-	ok(strstr(text, "usr/bin/stress-ng 0.15 -> ") && !strchr(text, '\033'), "with the file's name, which drives no terminal");
+	ok(strstr(text, "usr/bin/stress-ng 0.15 -> ") && !strchr(text, '\033'),
+	   "with the file's name, which drives no terminal");
 	store_close(w.s);
 }
 
@@ -344,7 +368,8 @@ static void test_reach(void)
 		{"fail", "\n  reach: failed: this benchmark never executes f\n", true},
 		{"unknown", "\n  reach: unknown: inlined\n", false},
 	};
-	static const char *const evidence[] = {"1 of 1 changed function executed", "this benchmark never executes f", "inlined"};
+	static const char *const evidence[] = {"1 of 1 changed function executed", "this benchmark never executes f",
+					       "inlined"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++) {
 		struct world w = {0};
@@ -355,13 +380,19 @@ static void test_reach(void)
 
 		make_world(&w, "https://git.example.org/linux.git", 57751, 57618);
 		is_int(store_comparison_by_id(w.s, w.comparison, &cmp), 0, "the comparison");
-		const struct db_pair_check k = {.build = w.bad_build, .base = good, .job = cmp.job, .tbox_group = (char *)"vm-icount-1p",
-						.name = (char *)"reach", .verdict = (char *)cases[i].verdict, .evidence = (char *)evidence[i]};
+		const struct db_pair_check k = {.build = w.bad_build,
+						.base = good,
+						.job = cmp.job,
+						.tbox_group = (char *)"vm-icount-1p",
+						.name = (char *)"reach",
+						.verdict = (char *)cases[i].verdict,
+						.evidence = (char *)evidence[i]};
 
 		is_int(store_pair_check_put(w.s, &k), 0, "was it reached: %s", k.verdict);
 		text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
 		ok(strstr(text, cases[i].says) != NULL, "the mail says so:%s", cases[i].says);
-		ok(!strstr(text, "\nwarning: the job never executes the changed functions") == !cases[i].warns, "a warning only where it failed");
+		ok(!strstr(text, "\nwarning: the job never executes the changed functions") == !cases[i].warns,
+		   "a warning only where it failed");
 		db_comparison_release(&cmp);
 		store_close(w.s);
 	}
@@ -369,7 +400,8 @@ static void test_reach(void)
 
 static void test_allowed(void)
 {
-	static const char *const allow[] = {"*@example.org", NULL}, *const cc[] = {"perf list <perf@example.org>", NULL};
+	static const char *const allow[] = {"*@example.org", NULL},
+	*const cc[] = {"perf list <perf@example.org>", NULL};
 	struct report_config cfg = config;
 	struct world w = {0};
 	_cleanup_(db_report_release) struct db_report rep = {0};
@@ -386,7 +418,8 @@ static void test_allowed(void)
 	ok(endswith(rep.subject, "ops_per_sec 6.9% improvement"), "subject: %s", rep.subject);
 	ok(strstr(text, "\nTo: =?utf-8?Q?J=C3=BCrgen_Example?= <juergen@example.org>\n") != NULL, "to the author");
 	ok(strstr(text, "netdev@example.org") && strstr(text, "perf@example.org"), "lists are in copy");
-	ok(!strstr(text, "kim@example.org") && !strstr(text, "carla@example.org"), "an improvement bothers no maintainer in person");
+	ok(!strstr(text, "kim@example.org") && !strstr(text, "carla@example.org"),
+	   "an improvement bothers no maintainer in person");
 	ok(!strstr(text, "Reported-by"), "and asks for no tags");
 	ok(!strstr(text, "would-go-to"), "all are allowed");
 	store_close(w.s);
@@ -413,7 +446,8 @@ static void test_limit(void)
 
 static void is_private(const char *text, const char *what)
 {
-	ok(!strstr(text, "@example.org") && strstr(text, "\nTo: kperfbot <bot@robot.example.org>\n"), "%s: to the robot's owner only", what);
+	ok(!strstr(text, "@example.org") && strstr(text, "\nTo: kperfbot <bot@robot.example.org>\n"),
+	   "%s: to the robot's owner only", what);
 	ok(!strstr(text, "nan") && !strstr(text, "inf%"), "%s: no garbage", what);
 	ok(!strstr(text, "Reported-by"), "%s: asks for no tags", what);
 }
@@ -435,7 +469,8 @@ static void test_unproven(void)
 	set[1] = (struct db_candidate){id, bad, CANDIDATE_LEFT, DROPPED_NO_BUILD, 0.5};
 	is_int(store_candidates_put(w.s, id, set, 2), 0, "two are left");
 	is_private(compose(&w, id, &cfg, &rep), "a set");
-	ok(strstr(rep.text, "on one of these:") && strstr(rep.text, "commit: one of "), "it says that it is one of these");
+	ok(strstr(rep.text, "on one of these:") && strstr(rep.text, "commit: one of "),
+	   "it says that it is one of these");
 	ok(strstr(rep.subject, "one of 2 commits up to "), "subject: %s", rep.subject);
 	db_report_release(&rep);
 	begun.commit = bad;
@@ -460,7 +495,8 @@ static void test_hostile(void)
 
 	setenv("GIT_AUTHOR_NAME", "Evil\" <a@b>, =?utf-8?Q?x?= \xff", 1);
 	good = head();
-	commit("net/unix/garbage.c", "int x;\n", "af_unix: $(touch owned) `touch owned` '; touch owned; ' \x1b[31m =?utf-8?Q?x?=");
+	commit("net/unix/garbage.c", "int x;\n",
+	       "af_unix: $(touch owned) `touch owned` '; touch owned; ' \x1b[31m =?utf-8?Q?x?=");
 	bad = head();
 	make_world(&w, "https://git.example.org/'; touch owned; '", 57751, 57618);
 	proof = proof_of(-0.0023, 11550.2, 11523.6);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* The script of a case in a user-space tree is run for real: it clones, builds both commits, runs the job and compares. */
+/* The script of a case in a user-space tree is run for real: it clones, builds both commits, runs the job and
+ * compares. */
 #include "bot/engine/points.h"
 #include "lib/fs.h"
 #include "lib/proc.h"
@@ -60,14 +61,25 @@ static char *put_job(struct store *s)
 
 static void put_case(struct store *s, char *good, char *bad, int64_t *ret_id)
 {
-	struct db_tree t = {.name = (char *)"bench", .kind = (char *)"program", .enabled = true, .url = xasprintf("%s/it's src", tmp),
+	struct db_tree t = {.name = (char *)"bench",
+			    .kind = (char *)"program",
+			    .enabled = true,
+			    .url = xasprintf("%s/it's src", tmp),
 			    .settings = (char *)"{\"build_command\": \"make all\", \"artefact\": \"out/bench\"}"};
-	struct db_machine m = {.name = (char *)"local", .driver = (char *)"local", .tbox_group = (char *)"local", .settings = (char *)"{}"};
-	struct db_comparison c = {.branch = (char *)"main", .base = good, .kconfig = (char *)"program", .created = 1, .state = COMPARISON_OPEN};
+	struct db_machine m = {.name = (char *)"local",
+			       .driver = (char *)"local",
+			       .tbox_group = (char *)"local",
+			       .settings = (char *)"{}"};
+	struct db_comparison c = {.branch = (char *)"main",
+				  .base = good,
+				  .kconfig = (char *)"program",
+				  .created = 1,
+				  .state = COMPARISON_OPEN};
 	_cleanup_free_ char *job = put_job(s), *tip = oid("HEAD");
 	struct db_proof proof = DB_PROOF_INIT;
 	struct db_case k = {.metric = (char *)"command.speed", .state = CASE_FOUND, .culprit = bad, .confidence = 0.99,
-			    .posterior = 0.999, .effect = -0.05, .effect_lo = -0.051, .effect_hi = -0.049, .opened = 1, .changed = 1};
+			    .posterior = 0.999, .effect = -0.05, .effect_lo = -0.051, .effect_hi = -0.049, .opened = 1,
+			    .changed = 1};
 
 	store_tree_put(s, &t, &c.tree);
 	store_machine_put(s, &m, &c.machine);
@@ -91,8 +103,12 @@ static void put_case(struct store *s, char *good, char *bad, int64_t *ret_id)
 /* The metric must be known before a case may name it. */
 static void know_metric(struct store *s, const char *commit)
 {
-	struct db_tree t = {.name = (char *)"other", .kind = (char *)"program", .url = (char *)"x", .settings = (char *)"{}"};
-	struct db_machine m = {.name = (char *)"other", .driver = (char *)"local", .tbox_group = (char *)"local", .settings = (char *)"{}"};
+	struct db_tree t = {
+		.name = (char *)"other", .kind = (char *)"program", .url = (char *)"x", .settings = (char *)"{}"};
+	struct db_machine m = {.name = (char *)"other",
+			       .driver = (char *)"local",
+			       .tbox_group = (char *)"local",
+			       .settings = (char *)"{}"};
 	struct db_build b = {.commit = (char *)commit, .kconfig = (char *)"program", .state = BUILD_OK, .time = 1};
 	_cleanup_free_ char *job = put_job(s);
 	_cleanup_(metric_set_release) struct metric_set set = {0};
@@ -108,7 +124,8 @@ static void know_metric(struct store *s, const char *commit)
 
 static int run(const char *args, struct buf *out)
 {
-	_cleanup_free_ char *line = xasprintf("BOOTS=2 KPB_WORK=\"$PWD/wo rk\" sh reproduce.sh %s 2>log || { cat log >&2; exit 1; }", args);
+	_cleanup_free_ char *line =
+		xasprintf("BOOTS=2 KPB_WORK=\"$PWD/wo rk\" sh reproduce.sh %s 2>log || { cat log >&2; exit 1; }", args);
 	int r = proc_ok(ARGV("sh", "-c", line), NULL, out);
 
 	if (r < 0)
@@ -138,7 +155,8 @@ int main(void)
 	fs_write_atomic("reproduce.sh", script.s, script.len);
 	is_int(proc_ok(ARGV("sh", "-n", "reproduce.sh"), NULL, NULL), 0, "is a shell script");
 	if (proc_have("shellcheck")) {
-		int r = proc_ok(ARGV("shellcheck", "-s", "sh", "-e", "SC1090,SC2154,SC2034,SC2016", "reproduce.sh"), NULL, &out);
+		int r = proc_ok(ARGV("shellcheck", "-s", "sh", "-e", "SC1090,SC2154,SC2034,SC2016", "reproduce.sh"),
+				NULL, &out);
 
 		if (!ok(r == 0, "shellcheck agrees"))
 			printf("# %s\n", buf_str(&out));
@@ -148,15 +166,18 @@ int main(void)
 		ok(true, "running it # SKIP jobs run as root");
 	} else {
 		is_int(run("", &out), 0, "it runs");
-		ok(strstr(buf_str(&out), "parent   200 (sd 0, 2 boots)\n") && strstr(buf_str(&out), "culprit  190 (sd 0, 2 boots)\n") &&
-		   strstr(buf_str(&out), "change   -5.000% (reported: -5.00%)\n"), "it prints both numbers");
+		ok(strstr(buf_str(&out), "parent   200 (sd 0, 2 boots)\n") &&
+			   strstr(buf_str(&out), "culprit  190 (sd 0, 2 boots)\n") &&
+			   strstr(buf_str(&out), "change   -5.000% (reported: -5.00%)\n"),
+		   "it prints both numbers");
 		is_int(run("run culprit 3", &again), 0, "one run more");
 		is_int(run("compare", &again), 0, "compare alone");
 		ok(strstr(buf_str(&again), "(sd 0, 3 boots)") != NULL, "it takes the third run in");
 		sh("cd 'wo rk/result/parent'; echo 'speed: 86400000.1' >1/command; echo 'speed: 86400000.5' >2/command");
 		buf_clear(&again);
 		is_int(run("compare", &again), 0, "large figures that lie close together");
-		ok(strstr(buf_str(&again), "parent   86400000.3 (sd 0.2, 2 boots)\n") != NULL, "have their spread: %s", buf_str(&again));
+		ok(strstr(buf_str(&again), "parent   86400000.3 (sd 0.2, 2 boots)\n") != NULL, "have their spread: %s",
+		   buf_str(&again));
 	}
 	if (chdir(top) == 0)
 		fs_rm_rf(tmp);

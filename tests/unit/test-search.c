@@ -307,7 +307,9 @@ static void drifting(void)
 		else
 			ok(s->drift < 0.2, "without one: %.4f", s->drift);
 		is_near(s->est.delta * ldexp(1, s->exponent), 3, 1, "the effect without it");
-		ok(search_posterior(s, 1) + search_posterior(s, 2) + search_posterior(s, 3) + search_posterior(s, 4) > 0.99, "the right half");
+		ok(search_posterior(s, 1) + search_posterior(s, 2) + search_posterior(s, 3) + search_posterior(s, 4) >
+			   0.99,
+		   "the right half");
 		search_free(s);
 		dag_release(&d);
 	}
@@ -319,7 +321,11 @@ static void deterministic_machine(void)
 
 	for (size_t i = 0; i < ARRAY_SIZE(sizes); i++) {
 		uint32_t n = sizes[i], culprit = n / 3, bits = (uint32_t)ceil(log2(n));
-		struct search_config c = {.confidence = 0.99, .min_effect = 0.0005, .sigma_floor = 1e-5, .boot_cost = 7, .build_cost = 90};
+		struct search_config c = {.confidence = 0.99,
+					  .min_effect = 0.0005,
+					  .sigma_floor = 1e-5,
+					  .boot_cost = 7,
+					  .build_cost = 90};
 		struct dag d;
 		struct search *s;
 		struct search_step st;
@@ -775,7 +781,8 @@ static void degenerate(void)
 	p = (struct play){.dag = &d, .level = levels(&d, 99, 7, 7)};
 	search_new(&sane, &d, &s);
 	st = play(s, &p, NULL);
-	ok(st.action == SEARCH_NOT_REPRODUCED && p.boots <= 8, "all values equal: not reproduced after %u boots", p.boots);
+	ok(st.action == SEARCH_NOT_REPRODUCED && p.boots <= 8, "all values equal: not reproduced after %u boots",
+	   p.boots);
 	search_free(s);
 	free((double *)p.level);
 	dag_release(&d);
@@ -814,7 +821,8 @@ static void huge(void)
 	p.level = levels(&d, 61803, 1000, 1100);
 	search_new(&sane, &d, &s);
 	st = play(s, &p, NULL);
-	ok(st.action == SEARCH_FOUND && st.node == 61803, "100,000 commits with octopus merges: found in %u boots", p.boots);
+	ok(st.action == SEARCH_FOUND && st.node == 61803, "100,000 commits with octopus merges: found in %u boots",
+	   p.boots);
 	search_free(s);
 	free((double *)p.level);
 	dag_release(&d);

@@ -23,7 +23,8 @@ static void test_text(void)
 			    *old_b = make(NULL, "bbbb", NULL, NULL), *odd = make("x\ty\nz\033[0m", "i", NULL, NULL);
 	_cleanup_buf_ struct buf w = {0}, none = {0}, both = {0};
 
-	is_str(a, "compiler\tgcc 12\nfile usr/bin/bench\tb1\nfile usr/lib/libc.so.6\tc1\nroot image\taaaa\n", "sorted lines");
+	is_str(a, "compiler\tgcc 12\nfile usr/bin/bench\tb1\nfile usr/lib/libc.so.6\tc1\nroot image\taaaa\n",
+	       "sorted lines");
 	is_int(setup_differs(a, a, NULL), 0, "the same");
 	is_int(setup_differs(a, bench, NULL), 1, "another benchmark: the image's own hash says no more");
 	is_int(setup_differs(a, gcc, NULL), 1, "another compiler");
@@ -57,14 +58,21 @@ static void test_many_files(void)
 	x = setup_text(&a);
 	y = setup_text(&b);
 	setup_words(x, y, &w);
-	is_str(buf_str(&w), "files that measure: the bot's agent 1 -> 2, usr/lib/00 1 -> 2, usr/lib/01 1 -> 2 and 38 more", "forty files in a line");
+	is_str(buf_str(&w),
+	       "files that measure: the bot's agent 1 -> 2, usr/lib/00 1 -> 2, usr/lib/01 1 -> 2 and 38 more",
+	       "forty files in a line");
 	strv_release(&a);
 	strv_release(&b);
 }
 
 static int64_t a_run(struct store *s, int64_t build, const char *boot, const char *setup)
 {
-	struct db_run r = {.build = build, .machine = 1, .job = (char *)"j", .boot = (char *)boot, .verdict = RUN_OK, .started = 1};
+	struct db_run r = {.build = build,
+			   .machine = 1,
+			   .job = (char *)"j",
+			   .boot = (char *)boot,
+			   .verdict = RUN_OK,
+			   .started = 1};
 	int64_t id = 0;
 
 	is_int(store_run_put(s, &r, NULL, &id), 0, "a run");
@@ -75,7 +83,8 @@ static int64_t a_run(struct store *s, int64_t build, const char *boot, const cha
 static void test_store(void)
 {
 	_cleanup_store_ struct store *s = NULL;
-	_cleanup_free_ char *a = make("gcc 12", "aaaa", "b1", "c1"), *b = make("gcc 13", "bbbb", "b2", "c1"), *got = NULL;
+	_cleanup_free_ char *a = make("gcc 12", "aaaa", "b1", "c1"), *b = make("gcc 13", "bbbb", "b2", "c1"),
+			    *got = NULL;
 	_cleanup_strv_ struct strv boots = {0};
 	struct db_tree t = {.name = (char *)"t", .url = (char *)"u", .enabled = true};
 	struct db_job j = {(char *)"j", (char *)"j", (char *)"p", (char *)"{}", (char *)"{}", (char *)"true"};
@@ -86,7 +95,9 @@ static void test_store(void)
 	size_t n = 0;
 
 	is_int(store_open(":memory:", false, &s), 0, "a database");
-	is_int(store_tree_put(s, &t, &id) + store_job_put(s, &j) + store_machine_put(s, &m, &id) + store_build_put(s, &bd, &build), 0, "a build");
+	is_int(store_tree_put(s, &t, &id) + store_job_put(s, &j) + store_machine_put(s, &m, &id) +
+		       store_build_put(s, &bd, &build),
+	       0, "a build");
 	is_int(store_setup_newest(s, 1, "k", "j", 1, &got), -ENOENT, "nothing is known");
 	a_run(s, build, "1", a);
 	a_run(s, build, "2", a);
@@ -120,12 +131,14 @@ static void test_old_file(void)
 
 	is_int(fs_read("tests/fixtures/db/format-1.sql", 0, &sql), 0, "a database of format 1");
 	sqlite3_open(path, &db);
-	ok(sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK && sqlite3_exec(db, rows, NULL, NULL, NULL) == SQLITE_OK, "an old file: %s",
-	   sqlite3_errmsg(db));
+	ok(sqlite3_exec(db, sql.s, NULL, NULL, NULL) == SQLITE_OK &&
+		   sqlite3_exec(db, rows, NULL, NULL, NULL) == SQLITE_OK,
+	   "an old file: %s", sqlite3_errmsg(db));
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
 	is_int(store_setups(s, 11, "j", "local", &list, &n), 0, "setups of the first build");
-	ok(n == 1 && list[0].runs == 2 && streq(list[0].text, "compiler\tgcc 12\nroot image\taaaa\n"), "compiler and image");
+	ok(n == 1 && list[0].runs == 2 && streq(list[0].text, "compiler\tgcc 12\nroot image\taaaa\n"),
+	   "compiler and image");
 	DB_LIST_RELEASE(list, n, db_setup_release);
 	is_int(store_setups(s, 12, "j", "local", &list, &n), 0, "setups of the second build");
 	ok(n == 2 && streq(list[0].text, "compiler\tgcc 13\n") && streq(list[1].text, "root image\taaaa\n"),

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* Reports by SMTP to a real server on loopback (tests/fixtures/report/smtpd.py) that refuses, dies, wants TLS and a login. */
+/* Reports by SMTP to a real server on loopback (tests/fixtures/report/smtpd.py) that refuses, dies, wants TLS and a
+ * login. */
 #include "tests/unit/delivery.h"
 #include <signal.h>
 #include <sys/prctl.h>
@@ -11,7 +12,8 @@ static const char two[] =
 	"[{\"address\": \"ann@example.org\", \"name\": \"Ann\", \"header\": \"To\", \"reason\": \"author\", \"allowed\": false},"
 	" {\"address\": \"gone@example.org\", \"name\": \"\", \"header\": \"Cc\", \"reason\": \"list\", \"allowed\": false},"
 	" {\"address\": \"private@else.example\", \"name\": \"\", \"header\": \"Cc\", \"reason\": \"M\", \"allowed\": true}]";
-static const char one[] = "[{\"address\": \"ann@example.org\", \"name\": \"Ann\", \"header\": \"To\", \"reason\": \"author\"}]";
+static const char one[] =
+	"[{\"address\": \"ann@example.org\", \"name\": \"Ann\", \"header\": \"To\", \"reason\": \"author\"}]";
 static const char *const allow[] = {"*@example.org", NULL};
 static struct report_config cfg = {.robot_name = "kperfbot", .robot_address = "bot@robot.example.org", .allow = allow,
 				   .reproduce_dir = "cases"};
@@ -115,9 +117,12 @@ static void test_ok(struct store *s, int64_t cmp)
 	t = buf_str(&log);
 	ok(strstr(t, "\"from\": \"bot@robot.example.org\", \"to\": [\"ann@example.org\"], \"tls\": false") != NULL,
 	   "from the robot, to who is allowed and exists");
-	ok(strstr(t, "\\nTo: Ann <ann@example.org>\\r\\nCc: gone@example.org\\r\\nX-kperfbot-reason") != NULL, "the header says so");
-	ok(strstr(t, "\\nX-kperfbot-would-go-to: private@else.example\\r\\n") != NULL, "who is not allowed is no recipient");
-	ok(strstr(t, "\\r\\nFrom here on\\r\\n>From there\\r\\n.\\r\\n..dots\\r\\nline 1 of") != NULL, "dots and From lines come through");
+	ok(strstr(t, "\\nTo: Ann <ann@example.org>\\r\\nCc: gone@example.org\\r\\nX-kperfbot-reason") != NULL,
+	   "the header says so");
+	ok(strstr(t, "\\nX-kperfbot-would-go-to: private@else.example\\r\\n") != NULL,
+	   "who is not allowed is no recipient");
+	ok(strstr(t, "\\r\\nFrom here on\\r\\n>From there\\r\\n.\\r\\n..dots\\r\\nline 1 of") != NULL,
+	   "dots and From lines come through");
 	is_state(s, id, "sent: 250 2.0.0 queued as 42");
 	is_state_of(s, id, "GONE@Example.org", "failed: the server refused it: 550 5.1.1 no such user here");
 	is_state_of(s, id, "private@else.example", "none");
@@ -171,7 +176,8 @@ static void test_busy(struct store *s, int64_t cmp)
 	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "refused for now: %s", err_msg());
 	store_report_by_case(s, id, &rep);
 	store_delivery_get(s, rep.id, "smtp", "ann@example.org", &d);
-	ok(d.attempts == 1 && d.next_try > now_usec() + 12 * USEC_PER_SEC && d.next_try < now_usec() + 16 * USEC_PER_SEC,
+	ok(d.attempts == 1 && d.next_try > now_usec() + 12 * USEC_PER_SEC &&
+		   d.next_try < now_usec() + 16 * USEC_PER_SEC,
 	   "the next attempt is in a minute");
 	d.next_try = 1;
 	store_delivery_put(s, &d);
@@ -474,7 +480,8 @@ static void test_tls(struct store *s, int64_t cmp)
 	stop(pid);
 	pid = serve("ok", false);
 	id = put_report(s, cmp, 51, one);
-	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "a server without TLS where TLS is asked for: %s", err_msg());
+	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "a server without TLS where TLS is asked for: %s",
+	       err_msg());
 	is_int(mails(&log), 0, "gets nothing");
 	stop(pid);
 }

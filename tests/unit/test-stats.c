@@ -83,7 +83,8 @@ static void ask_prior(size_t n, int df, double df0, bool outliers)
 
 static void ask_all(void)
 {
-	static const double tables[][4] = {{0, 6, 6, 6}, {1, 6, 5, 6}, {3, 10, 3, 10}, {0, 3, 0, 3}, {7, 200, 35, 210}, {5, 5, 0, 8}};
+	static const double tables[][4] = {{0, 6, 6, 6}, {1, 6, 5, 6},	    {3, 10, 3, 10},
+					   {0, 3, 0, 3}, {7, 200, 35, 210}, {5, 5, 0, 8}};
 	double p[50], q[50];
 
 	ask_distributions();
@@ -95,7 +96,8 @@ static void ask_all(void)
 	for (size_t i = 0; i < ARRAY_SIZE(tables); i++) {
 		const double *t = tables[i];
 
-		ask("fisher", t, 4, (double[]){stat_fisher_p((size_t)t[0], (size_t)t[1], (size_t)t[2], (size_t)t[3])}, 1, 1e-9);
+		ask("fisher", t, 4, (double[]){stat_fisher_p((size_t)t[0], (size_t)t[1], (size_t)t[2], (size_t)t[3])},
+		    1, 1e-9);
 	}
 	for (int i = 0; i < 50; i++)
 		p[i] = i < 10 ? uniform() * .01 : uniform();
@@ -142,7 +144,8 @@ static void edges(void)
 	double s2[3] = {1, 1, 0}, own[3], p[3] = {.01, NAN, .02}, q[3];
 
 	ok(isnan(stat_t_p(NAN, 3)) && isnan(stat_t_p(1, 0)), "no p-value without t or degrees of freedom");
-	ok(stat_rank_p(s2, 0, s2, 3) == 1 && stat_rank_p(s2, 2, s2, 2) == 1, "an empty side and equal values have p = 1");
+	ok(stat_rank_p(s2, 0, s2, 3) == 1 && stat_rank_p(s2, 2, s2, 2) == 1,
+	   "an empty side and equal values have p = 1");
 	ok(stat_fisher_p(0, 0, 3, 3) == 1, "no runs, no evidence");
 	ok(stat_prior_fit(s2, 3, 4, own).df0 == 0 && own[0] == 0, "two variances make no prior");
 	stat_bh(p, q, 3);

@@ -40,8 +40,9 @@ static int64_t basics(struct store *s)
 {
 	struct db_tree t = {.name = (char *)"net-next", .url = (char *)"git://example.org/net-next", .enabled = true};
 	struct db_machine m = {.name = (char *)"vm1", .driver = (char *)"qemu", .tbox_group = (char *)"qemu-2c"};
-	struct db_job j = {(char *)"0123456789abcdef", (char *)"stress-ng-sockfd", (char *)"stress-ng", (char *)"{}", (char *)"{}",
-			   (char *)"#!/bin/sh\n"};
+	struct db_job j = {
+		(char *)"0123456789abcdef", (char *)"stress-ng-sockfd", (char *)"stress-ng", (char *)"{}", (char *)"{}",
+		(char *)"#!/bin/sh\n"};
 	struct db_build b = {.commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = BUILD_OK, .seconds = 10};
 	int64_t id = 0;
 
@@ -127,7 +128,8 @@ static void test_trees(void)
 	is_int(store_branch_tested(s, b, oid(1)), 0, "tested");
 	is_int(store_branch_head(s, id, "main", NULL, false, NULL), 1, "deleted");
 	is_int(store_branches(s, id, &br, &n), 0, "branches");
-	ok(n == 1 && !br[0].head && streq(br[0].tested, oid(1)) && br[0].seen > 0, "deleted branch keeps what was tested");
+	ok(n == 1 && !br[0].head && streq(br[0].tested, oid(1)) && br[0].seen > 0,
+	   "deleted branch keeps what was tested");
 	DB_LIST_RELEASE(br, n, db_branch_release);
 	is_int(count(s, "head_event"), 3, "each move is kept");
 	is_int(store_branch_head(s, 77, "main", oid(1), false, NULL), -ENOENT, "no branch of a tree that is not there");
@@ -173,7 +175,8 @@ static void test_words(void)
 	db_exec(s, "INSERT INTO flower (name, colour) VALUES ('rose', 'mauve')");
 	got.colour = BLUE;
 	is_int(db_get(s, &FLOWER, &got, "WHERE name = 'rose'"), -EBADMSG, "a word that is not known is an error");
-	is_str(err_msg(), "table 'flower' of the database, column 'colour': 'mauve' is no colour; there are: red, '', blue",
+	is_str(err_msg(),
+	       "table 'flower' of the database, column 'colour': 'mauve' is no colour; there are: red, '', blue",
 	       "that names it");
 	ok(!got.name && got.colour == BLUE, "and leaves the result alone");
 	is_int(db_list(s, &FLOWER, &all, &n, "ORDER BY id"), -EBADMSG, "in a list, too");
@@ -188,9 +191,15 @@ static void test_builds(void)
 	int64_t id = basics(s), id2 = 0;
 	struct db_build b = {.tree = 1, .commit = (char *)oid(1), .kconfig = (char *)"vm-min", .state = BUILD_BROKEN,
 			     .error = (char *)NASTY, .seconds = NAN}, got = {0}, *all;
-	struct db_job j = {(char *)"fedcba9876543210", (char *)"stress-ng-sockfd", (char *)"p", (char *)"{}", (char *)"{}",
-			   (char *)NASTY}, gj = {0};
-	struct db_machine m = {.name = (char *)"vm1", .driver = (char *)"local", .tbox_group = (char *)"g2"}, gm = {0}, *ms;
+	struct db_job j = {(char *)"fedcba9876543210",
+			   (char *)"stress-ng-sockfd",
+			   (char *)"p",
+			   (char *)"{}",
+			   (char *)"{}",
+			   (char *)NASTY},
+		      gj = {0};
+	struct db_machine m = {.name = (char *)"vm1", .driver = (char *)"local", .tbox_group = (char *)"g2"}, gm = {0},
+			  *ms;
 	struct build_costs k;
 	size_t n;
 
@@ -199,7 +208,8 @@ static void test_builds(void)
 	for (int i = 0; i < 5; i++) {
 		char own[41];
 		struct db_build more = {.tree = 1, .commit = own, .kconfig = (char *)"vm-min", .state = BUILD_OK,
-					.seconds = i == 4 ? 500 : 30 + i, .clean = i < 3, .cached = i == 3, .time = 5000000 + i};
+					.seconds = i == 4 ? 500 : 30 + i, .clean = i < 3, .cached = i == 3,
+					.time = 5000000 + i};
 
 		snprintf(own, sizeof(own), "%040d", 20 + i);
 		store_build_put(s, &more, NULL);
@@ -210,7 +220,8 @@ static void test_builds(void)
 	is_int(store_build_put(s, &b, &id2), 0, "the same build again");
 	is_int(id2, id, "keeps its id");
 	is_int(store_build_get(s, 1, oid(1), "vm-min", &got), 0, "found");
-	ok(got.state == BUILD_BROKEN && streq(got.error, NASTY) && isnan(got.seconds) && !got.image_hash && got.time, "replaced");
+	ok(got.state == BUILD_BROKEN && streq(got.error, NASTY) && isnan(got.seconds) && !got.image_hash && got.time,
+	   "replaced");
 	db_build_release(&got);
 	is_int(store_build_costs(s, 1, "vm-net", &k), 0, "another configuration");
 	ok(isnan(k.clean) && isnan(k.incremental), "no cost known");
@@ -234,7 +245,8 @@ static void test_builds(void)
 	is_int(store_machine_state(s, 1, MACHINE_SUSPECT, 2, "hung"), 0, "a sick machine");
 	is_int(store_machine_put(s, &m, &id2), 0, "put again");
 	is_int(store_machine_get(s, "vm1", &gm), 0, "get");
-	ok(gm.state == MACHINE_SUSPECT && gm.failures == 2 && streq(gm.tbox_group, "g2") && streq(gm.note, "hung"), "keeps its state");
+	ok(gm.state == MACHINE_SUSPECT && gm.failures == 2 && streq(gm.tbox_group, "g2") && streq(gm.note, "hung"),
+	   "keeps its state");
 	db_machine_release(&gm);
 	is_int(store_machine_state(s, 1, (enum machine_state)9, 0, NULL), -EINVAL, "no such state");
 	is_int(store_machines(s, &ms, &n), 0, "machines");
@@ -272,8 +284,9 @@ static void test_runs(void)
 	is_int(store_run_put(s, &run, &m, &id), 0, "a run with 3000 values");
 	is_int(count(s, "value"), 3000, "all there");
 	is_int(store_runs(s, build, run.job, "qemu-2c", false, &all, &n), 0, "read back");
-	ok(n == 1 && all[0].id == id && streq(all[0].cause, NASTY) && all[0].seconds == 5 && all[0].started == 1000000 &&
-	   all[0].task == 0, "its fields");
+	ok(n == 1 && all[0].id == id && streq(all[0].cause, NASTY) && all[0].seconds == 5 &&
+		   all[0].started == 1000000 && all[0].task == 0,
+	   "its fields");
 	DB_LIST_RELEASE(all, n, db_run_release);
 
 	m.v[2999].value = NAN;
@@ -313,7 +326,8 @@ static void test_runs(void)
 	ok(isnan(store_run_cost(s, run.job, "other")), "no cost without runs");
 
 	is_int(store_sample(s, build, run.job, "qemu-2c", "m.0001", &sample), 0, "sample");
-	ok(sample.n == 2 && sample.value[0] == 1.5 && sample.value[1] == 100 && streq(sample.boot[1], "b0"), "in their order");
+	ok(sample.n == 2 && sample.value[0] == 1.5 && sample.value[1] == 100 && streq(sample.boot[1], "b0"),
+	   "in their order");
 	sample_release(&sample);
 
 	is_int(store_matrix(s, build, run.job, "qemu-2c", &mx), 0, "matrix");
@@ -377,8 +391,11 @@ static void test_cases(void)
 	struct db_comparison cmp = {0}, *cs;
 	struct db_case c = {.metric = (char *)"m.0000", .state = CASE_CONFIRMED, .confidence = 0.99, .effect = NAN,
 			    .effect_lo = NAN, .effect_hi = NAN, .posterior = NAN}, got = {0}, *all;
-	struct db_report r = {.message_id = (char *)"<1@example.org>", .subject = (char *)NASTY, .recipients = (char *)"[]",
-			      .text = (char *)NASTY}, gr = {0};
+	struct db_report r = {.message_id = (char *)"<1@example.org>",
+			      .subject = (char *)NASTY,
+			      .recipients = (char *)"[]",
+			      .text = (char *)NASTY},
+			 gr = {0};
 	struct db_delivery d = {.way = (char *)"mbox", .state = DELIVERY_SENDING, .detail = (char *)"123"}, gd = {0};
 	size_t n;
 
@@ -389,7 +406,8 @@ static void test_cases(void)
 	is_int(store_comparison_end(s, q, COMPARISON_DIFFERENT, FAULT_NONE, NASTY), 0, "ended");
 	is_int(a_comparison(s), q, "asked again");
 	store_comparison_by_id(s, q, &cmp);
-	ok(cmp.state == COMPARISON_DIFFERENT && streq(cmp.reason, NASTY) && cmp.ended && streq(cmp.branch, ""), "is unchanged");
+	ok(cmp.state == COMPARISON_DIFFERENT && streq(cmp.reason, NASTY) && cmp.ended && streq(cmp.branch, ""),
+	   "is unchanged");
 	db_comparison_release(&cmp);
 	is_int(store_comparison_again(s, q), 0, "measured afresh");
 	store_comparison_by_id(s, q, &cmp);
@@ -584,14 +602,16 @@ static char *claim_order(struct store *s, const char *resource, int n)
 static void test_withdraw(void)
 {
 	_cleanup_store_ struct store *s = fresh("withdraw.db");
-	int64_t mine = add(s, "build:mine", 0, NULL), both = add(s, "build:both", 0, NULL), a = add(s, "run:a", 0, (int64_t[]){mine, 0}),
-		b = add(s, "run:b", 0, (int64_t[]){both, 0}), other = add(s, "run:other", 0, (int64_t[]){both, 0}), again;
+	int64_t mine = add(s, "build:mine", 0, NULL), both = add(s, "build:both", 0, NULL),
+		a = add(s, "run:a", 0, (int64_t[]){mine, 0}), b = add(s, "run:b", 0, (int64_t[]){both, 0}),
+		other = add(s, "run:other", 0, (int64_t[]){both, 0}), again;
 	_cleanup_free_ char *key = xasprintf("run:a~%" PRId64, a);
 	struct db_task t = {0};
 
 	is_int(claimed(s, "machine:", "w1"), mine, "one is running");
 	is_int(store_tasks_withdraw(s, (int64_t[]){mine, both, a, b}, 4, "gone"), 3, "all but what another one needs");
-	ok(task_is(s, mine, TASK_CANCELLED, "gone") && task_is(s, a, TASK_CANCELLED, "gone") && task_is(s, b, TASK_CANCELLED, "gone"),
+	ok(task_is(s, mine, TASK_CANCELLED, "gone") && task_is(s, a, TASK_CANCELLED, "gone") &&
+		   task_is(s, b, TASK_CANCELLED, "gone"),
 	   "running and ready ones are cancelled");
 	ok(task_is(s, both, TASK_READY, NULL) && task_is(s, other, TASK_READY, NULL), "the other's stay");
 	is_int(store_task_by_key(s, "run:a", &t), -ENOENT, "its key is free");
@@ -600,7 +620,8 @@ static void test_withdraw(void)
 	again = add(s, "run:a", 0, NULL);
 	ok(again > other, "so the same is queued anew");
 	is_int(store_task_retry(s, a), -EINVAL, "the old one is not tried again: %s", err_msg());
-	is_int(store_tasks_withdraw(s, (int64_t[]){a, 12345}, 2, "x"), 0, "what has ended, or never was, counts for nothing");
+	is_int(store_tasks_withdraw(s, (int64_t[]){a, 12345}, 2, "x"), 0,
+	       "what has ended, or never was, counts for nothing");
 	is_int(store_tasks_withdraw(s, (int64_t[]){both, other, again}, 3, "x"), 3, "in any order");
 	is_int(count(s, "task"), 6, "no row is lost");
 }
@@ -700,7 +721,8 @@ static void test_claim_race(void)
 				_exit(255);
 			while (store_task_claim(mine, "machine:", owner, USEC_PER_SEC, &t) == 0) {
 				n++;
-				db_exec(mine, "INSERT INTO event (time, task, text) VALUES (1, ?, 'claimed')", INT(t.id));
+				db_exec(mine, "INSERT INTO event (time, task, text) VALUES (1, ?, 'claimed')",
+					INT(t.id));
 				db_task_release(&t);
 			}
 			store_close(mine);
@@ -744,7 +766,10 @@ static void test_open(void)
 	s = NULL;
 	is_int(store_open(path, false, &s), -EINVAL, "a newer file is refused");
 	ok(strstr(err_msg(), "newer kperfbot") && strstr(err_msg(), "1000"), "with words: %s", err_msg());
-	fs_write_atomic(junk, "this is no database, but long enough to be taken for one by its size alone: ........................", 100);
+	fs_write_atomic(
+		junk,
+		"this is no database, but long enough to be taken for one by its size alone: ........................",
+		100);
 	is_int(store_open(junk, false, &s), -EINVAL, "a file that is no database");
 	ok(strstr(err_msg(), "not a database"), "with words: %s", err_msg());
 	is_int(store_open(dir, false, &s), -EISDIR, "a folder");
@@ -840,7 +865,8 @@ static char *shape(struct store *s)
 				start = p;
 			}
 		}
-		strv_addf(&parts, "%s: %s%s", t.cell[2 * i].text, startswith(sql, "CREATEVIEW") ? sql : "", start ? start : "");
+		strv_addf(&parts, "%s: %s%s", t.cell[2 * i].text, startswith(sql, "CREATEVIEW") ? sql : "",
+			  start ? start : "");
 	}
 	strv_sort_uniq(&parts);
 	for (size_t i = 0; i < parts.n; i++)
@@ -849,7 +875,8 @@ static char *shape(struct store *s)
 	return buf_take(&b);
 }
 
-static const char *const kept[] = {"tree", "branch", "head_event", "build", "job", "machine", "run", "value", "metric", "comparison",
+static const char *const kept[] = {"tree", "branch", "head_event", "build", "job", "machine", "run", "value", "metric",
+				   "comparison",
 				   "\"case\"", "report", "task", "event"};
 
 static void count_kept(const char *path, int64_t *n)
@@ -939,7 +966,11 @@ static void test_any_way(void)
 {
 	_cleanup_free_ char *path = in_dir("ways.db");
 	_cleanup_store_ struct store *s = NULL;
-	struct db_delivery d = {.report = 1, .way = (char *)"pigeon", .recipient = (char *)"ann", .state = DELIVERY_SENT}, *all = NULL;
+	struct db_delivery d = {.report = 1,
+				.way = (char *)"pigeon",
+				.recipient = (char *)"ann",
+				.state = DELIVERY_SENT},
+			   *all = NULL;
 	size_t n = 0;
 
 	if (!make_old(5, path))
@@ -947,8 +978,10 @@ static void test_any_way(void)
 	is_int(store_open(path, false, &s), 0, "opens");
 	is_int(store_delivery_put(s, &d), 0, "a delivery by pigeon");
 	is_int(store_deliveries(s, 1, NULL, &all, &n), 0, "all of that report");
-	ok(n == 2 && streq(all[0].way, "mbox") && all[0].state == DELIVERY_SENT && streq(all[0].detail, "/var/lib/kperfbot/mbox") &&
-	   streq(all[1].way, "pigeon") && streq(all[1].recipient, "ann"), "the old one and the new one");
+	ok(n == 2 && streq(all[0].way, "mbox") && all[0].state == DELIVERY_SENT &&
+		   streq(all[0].detail, "/var/lib/kperfbot/mbox") && streq(all[1].way, "pigeon") &&
+		   streq(all[1].recipient, "ann"),
+	   "the old one and the new one");
 	DB_LIST_RELEASE(all, n, db_delivery_release);
 }
 
@@ -989,8 +1022,9 @@ static void test_format_1(void)
 	db_comparison_release(&q);
 	is_int(store_base_get(s, 1, "j", 1, "k", &base), 0, "its branch");
 	is_str(base, "h1", "goes on from the last head that was measured");
-	is_int(count(s, "value JOIN run ON run.id = value.run WHERE value.value = run.id + 6 OR value.value = run.id + 3"), 2,
-	       "the runs and their values are kept");
+	is_int(count(s,
+		     "value JOIN run ON run.id = value.run WHERE value.value = run.id + 6 OR value.value = run.id + 3"),
+	       2, "the runs and their values are kept");
 	is_int(count(s, "v_points WHERE metric = 'm.0000'"), 2, "the view shows them");
 	db_exec(s, "DELETE FROM run");
 	db_exec(s, "INSERT INTO run (build, job, machine, boot, replicate, verdict, started, seconds) "
@@ -1001,7 +1035,8 @@ static void test_format_1(void)
 	is_int(store_case_put(s, &c, NULL), 0, "a new state");
 }
 
-/* Of the sixth: proofs and candidates were JSON, here in all the shapes that were ever written, and some that were not. */
+/* Of the sixth: proofs and candidates were JSON, here in all the shapes that were ever written, and some that were
+ * not. */
 static void test_format_6(void)
 {
 	static const struct { int id; const char *state, *culprit, *note, *proof, *candidates; } rows[] = {
@@ -1016,9 +1051,11 @@ static void test_format_6(void)
 		{102, "found", NULL, NULL, NULL,
 		 "{\"commits\":4,\"set\":[{\"commit\":\"s1\",\"posterior\":0.75},{\"commit\":\"s2\"}],\"dropped\":[{\"commit\":\"s2\","
 		 "\"why\":\"does not build\"}]}"},
-		{103, "bisecting", NULL, NULL, "{\"contradicted\":[{\"commit\":\"c9\",\"parent\":\"p9\",\"effect\":0}]}", NULL},
+		{103, "bisecting", NULL, NULL,
+		 "{\"contradicted\":[{\"commit\":\"c9\",\"parent\":\"p9\",\"effect\":0}]}", NULL},
 		{104, "proving", "c4", NULL, "{\"parent\":\"p4\",\"after_run\":3,\"tries\":1}", "{\"commits\":2}"},
-		{105, "proving", "c5", NULL, "{\"parent\":\"p5\",\"after_run\":3,\"effect\":-0.1,\"aligned_effect\":Infinity}", NULL},
+		{105, "proving", "c5", NULL,
+		 "{\"parent\":\"p5\",\"after_run\":3,\"effect\":-0.1,\"aligned_effect\":Infinity}", NULL},
 		{106, "suspected", "c6", NULL, "{\"effect\":\"x\",\"contradicted\":3}", "[1,{},null]"},
 		{107, "fixed", "c7", NULL, "no JSON", "{\"set\":[1,\"x\",{}],\"dropped\":{}}"},
 		{108, "not-reproduced", NULL, "cannot go on: no commit", NULL, NULL},
@@ -1034,8 +1071,11 @@ static void test_format_6(void)
 
 	make_old(6, path);
 	sqlite3_open(path, &db);
-	sqlite3_prepare_v2(db, "INSERT INTO \"case\" (id, comparison, metric, state, part, confidence, culprit, note, proof, candidates, "
-			       "opened, changed) VALUES (?1, 1, 1, ?2, ?1, 0.9, ?3, ?4, ?5, ?6, 1, 1)", -1, &st, NULL);
+	sqlite3_prepare_v2(
+		db,
+		"INSERT INTO \"case\" (id, comparison, metric, state, part, confidence, culprit, note, proof, candidates, "
+		"opened, changed) VALUES (?1, 1, 1, ?2, ?1, 0.9, ?3, ?4, ?5, ?6, 1, 1)",
+		-1, &st, NULL);
 	for (size_t i = 0; i < ARRAY_SIZE(rows); i++) {
 		const char *text[] = {rows[i].state, rows[i].culprit, rows[i].note, rows[i].proof, rows[i].candidates};
 
@@ -1046,37 +1086,51 @@ static void test_format_6(void)
 		sqlite3_reset(st);
 	}
 	sqlite3_finalize(st);
-	sqlite3_exec(db, "INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created, state, reason) SELECT "
-			 "201, tree, '', 'x', 'y', kconfig, job, machine, 1, 'same', 'no change shown: +0.1%, not excluded' FROM "
-			 "comparison WHERE id = 1", NULL, NULL, NULL);
+	sqlite3_exec(
+		db,
+		"INSERT INTO comparison (id, tree, branch, base, head, kconfig, job, machine, created, state, reason) SELECT "
+		"201, tree, '', 'x', 'y', kconfig, job, machine, 1, 'same', 'no change shown: +0.1%, not excluded' FROM "
+		"comparison WHERE id = 1",
+		NULL, NULL, NULL);
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", s ? "yes" : err_msg());
 	if (!s)
 		return;
 	is_int(store_proof_get(s, &c, &p), 0, "a whole proof");
 	ok(streq(p.parent, "p1") && p.state == PROOF_SHOWN && p.after_run == 7 && p.tries == 2 && p.boots_parent == 6 &&
-	   p.boots_culprit == 5 && p.mean_parent == 100.5 && p.mean_culprit == 95 && p.sd == 0.25 && p.effect == -0.05 &&
-	   p.lo == -0.06 && p.hi == -0.04 && p.p == 1e-7, "all of its numbers");
+		   p.boots_culprit == 5 && p.mean_parent == 100.5 && p.mean_culprit == 95 && p.sd == 0.25 &&
+		   p.effect == -0.05 && p.lo == -0.06 && p.hi == -0.04 && p.p == 1e-7,
+	   "all of its numbers");
 	ok(p.align && p.aligned_after == 20 && p.aligned_effect == -0.01 && streq(p.aligned, "remains") &&
 	   streq(p.revert_commit, "r1") && p.revert_after == 21 && streq(p.revert, "undone"), "and what came after it");
 	db_proof_release(&p);
-	is_int(count(s, "proof WHERE \"case\" = 101 AND state = 'contradicted' AND commit_oid = 'c0' AND parent = 'p0' AND effect = 0.001"),
+	is_int(count(s,
+		     "proof WHERE \"case\" = 101 AND state = 'contradicted' AND commit_oid = 'c0' AND parent = 'p0' AND effect = 0.001"),
 	       1, "one that contradicted");
-	is_int(count(s, "proof WHERE \"case\" = 101 AND state = 'contradicted' AND commit_oid = 'cx' AND effect IS NULL"), 1, "and another");
+	is_int(count(s,
+		     "proof WHERE \"case\" = 101 AND state = 'contradicted' AND commit_oid = 'cx' AND effect IS NULL"),
+	       1, "and another");
 	is_int(count(s, "candidate WHERE \"case\" = 101 AND state = 'dropped' AND (commit_oid, reason) IN "
-			"(VALUES ('d1', 'docs'), ('d2', 'no-build'), ('c0', 'cleared'), ('d3', ''))"), 4, "who was dropped, and why");
-	is_int(count(s, "candidate WHERE \"case\" = 102 AND state = 'left' AND (posterior = 0.75 OR reason = 'no-build')"), 2,
-	       "who is left, also where it does not build");
-	is_int(count(s, "\"case\" WHERE (id, commits) IN (VALUES (101, 9), (102, 4), (104, 2), (106, 0))"), 4, "of how many");
+			"(VALUES ('d1', 'docs'), ('d2', 'no-build'), ('c0', 'cleared'), ('d3', ''))"), 4,
+			"who was dropped, and why");
+	is_int(count(s,
+		     "candidate WHERE \"case\" = 102 AND state = 'left' AND (posterior = 0.75 OR reason = 'no-build')"),
+	       2, "who is left, also where it does not build");
+	is_int(count(s, "\"case\" WHERE (id, commits) IN (VALUES (101, 9), (102, 4), (104, 2), (106, 0))"), 4,
+	       "of how many");
 	is_int(count(s, "proof WHERE \"case\" = 103"), 1, "a case that names nobody keeps what was contradicted");
-	is_int(count(s, "proof WHERE \"case\" = 104 AND state = 'open' AND after_run = 3"), 1, "a proof that has begun");
-	is_int(count(s, "proof WHERE \"case\" = 105 AND state = 'shown' AND aligned_effect IS NULL"), 1, "a number that was none");
-	is_int(count(s, "proof WHERE \"case\" IN (106, 107)") + count(s, "candidate WHERE \"case\" IN (106, 107)"), 0, "what was no proof");
+	is_int(count(s, "proof WHERE \"case\" = 104 AND state = 'open' AND after_run = 3"), 1,
+	       "a proof that has begun");
+	is_int(count(s, "proof WHERE \"case\" = 105 AND state = 'shown' AND aligned_effect IS NULL"), 1,
+	       "a number that was none");
+	is_int(count(s, "proof WHERE \"case\" IN (106, 107)") + count(s, "candidate WHERE \"case\" IN (106, 107)"), 0,
+	       "what was no proof");
 	is_int(count(s, "event WHERE \"case\" = 107 AND text LIKE '%no JSON'"), 1, "is told where it cannot be read");
 	is_int(count(s, "\"case\" WHERE (id, state, stopped) IN (VALUES (106, 'confirmed', ''), (107, 'reported', ''),"
-			" (108, 'not-reproduced', 'error'), (109, 'ignored', 'asker'), (110, 'ignored', ''))"), 5, "states");
-	is_int(count(s, "comparison WHERE id = 201 AND state = 'no change shown' AND reason = '+0.1%, not excluded'"), 1,
-	       "nothing was shown");
+			" (108, 'not-reproduced', 'error'), (109, 'ignored', 'asker'), (110, 'ignored', ''))"), 5,
+			"states");
+	is_int(count(s, "comparison WHERE id = 201 AND state = 'no change shown' AND reason = '+0.1%, not excluded'"),
+	       1, "nothing was shown");
 	is_int(count(s, "comparison WHERE state = 'no change shown'"), 1, "only there");
 }
 
@@ -1089,9 +1143,12 @@ static void test_format_7(void)
 
 	make_old(7, path);
 	sqlite3_open(path, &db);
-	ok(sqlite3_exec(db, "INSERT INTO run_check SELECT min(id), 'line-rate', 'unknown', 'at the limit: 14854233 pkt/s are 99.8%' FROM run;"
-			    "INSERT INTO run_check SELECT max(id), 'line-rate', 'unknown', 'the speed of the link is not known' FROM run",
-			NULL, NULL, NULL) == SQLITE_OK, "with checks: %s", sqlite3_errmsg(db));
+	ok(sqlite3_exec(
+		   db,
+		   "INSERT INTO run_check SELECT min(id), 'line-rate', 'unknown', 'at the limit: 14854233 pkt/s are 99.8%' FROM run;"
+		   "INSERT INTO run_check SELECT max(id), 'line-rate', 'unknown', 'the speed of the link is not known' FROM run",
+		   NULL, NULL, NULL) == SQLITE_OK,
+	   "with checks: %s", sqlite3_errmsg(db));
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
 	is_int(count(s, "run_check WHERE capped"), 1, "one is capped");
@@ -1116,14 +1173,18 @@ static void test_format_4(void)
 	ok(sqlite3_exec(db, odd, NULL, NULL, NULL) == SQLITE_OK, "with odd rows: %s", sqlite3_errmsg(db));
 	sqlite3_close(db);
 	is_int(store_open(path, false, &s), 0, "opens: %s", err_msg());
-	is_int(count(s, "task WHERE kind = 'profile' AND key LIKE 'profile:%' AND payload NOT LIKE '%profile%'"), 2, "two extra boots");
+	is_int(count(s, "task WHERE kind = 'profile' AND key LIKE 'profile:%' AND payload NOT LIKE '%profile%'"), 2,
+	       "two extra boots");
 	is_int(count(s, "task WHERE kind = 'profile' AND state = 'cancelled'"), 1, "one of them cancelled");
 	is_int(count(s, "task WHERE kind = 'run' AND key LIKE 'profile:%'"), 0, "none is left a run");
-	is_int(count(s, "task WHERE id = 101 AND payload = '{\"case\":1,\"way\":\"mbox\"}'"), 1, "what goes out has a way");
+	is_int(count(s, "task WHERE id = 101 AND payload = '{\"case\":1,\"way\":\"mbox\"}'"), 1,
+	       "what goes out has a way");
 	is_int(count(s, "task WHERE id IN (102, 103) AND kind = 'run'"), 2, "no JSON, or a flag that says no: a run");
-	is_int(count(s, "task_dep JOIN task ON task.id = needs WHERE kind = 'build'"), count(s, "task_dep"), "who waits for what is kept");
+	is_int(count(s, "task_dep JOIN task ON task.id = needs WHERE kind = 'build'"), count(s, "task_dep"),
+	       "who waits for what is kept");
 	is_int(count(s, "build WHERE id = 101"), 0, "a build that failed on our side is made again");
-	is_int(store_task_claim(s, "machine:qemu", "w", USEC_PER_SEC, &t), 0, "the one that waits is claimed: %s", err_msg());
+	is_int(store_task_claim(s, "machine:qemu", "w", USEC_PER_SEC, &t), 0, "the one that waits is claimed: %s",
+	       err_msg());
 	is_int(t.kind, TASK_PROFILE, "as what it is");
 	is_int(task_payload_read(t.kind, t.payload, &p), 0, "and can be read: %s", err_msg());
 	ok(streq(p.tree, "kern") && streq(p.kconfig, "vm-min") && streq(p.machine, "qemu") && !p.base, "all of it");
@@ -1452,7 +1513,8 @@ static void test_reader(void)
 			_exit(st);
 		}
 		waitpid(pid, &st, 0);
-		is_int(WEXITSTATUS(st), 0, "a user without the right to write reads it, %s", clean ? "closed" : "log left behind");
+		is_int(WEXITSTATUS(st), 0, "a user without the right to write reads it, %s",
+		       clean ? "closed" : "log left behind");
 	}
 }
 
@@ -1550,7 +1612,8 @@ static const char *cell(const struct table *t, size_t row, const char *col)
 
 static void some_runs(struct store *s)
 {
-	struct db_build b = {.tree = 1, .commit = (char *)oid(0x1234567), .kconfig = (char *)"vm-min", .state = BUILD_OK};
+	struct db_build b = {
+		.tree = 1, .commit = (char *)oid(0x1234567), .kconfig = (char *)"vm-min", .state = BUILD_OK};
 	int64_t b1 = basics(s), b2 = 0;
 	static const double v[] = {100, 102, 104, 90, 90, 90};
 
@@ -1599,7 +1662,8 @@ static void test_checks(void)
 	check_set_release(&c);
 	is_int(store_checks(s, 1, "0123456789abcdef", NULL, &list, &n), 0, "checks of a build");
 	ok(n == 2 && streq(list[0].name, "generator") && streq(list[1].name, "steady"), "by name");
-	ok(n == 2 && list[0].pass == 1 && list[0].fail == 1 && list[0].unknown == 1 && list[0].capped == 1 && !list[1].capped && list[1].pass == 3,
+	ok(n == 2 && list[0].pass == 1 && list[0].fail == 1 && list[0].unknown == 1 && list[0].capped == 1 &&
+		   !list[1].capped && list[1].pass == 3,
 	   "counted");
 	is_str(n ? list[0].evidence : "", "boot 1", "with the evidence of the worst");
 	is_str(n == 2 ? list[1].evidence : "", "2%", "the newest of equals");
@@ -1613,14 +1677,15 @@ static void test_checks(void)
 
 static void test_query(void)
 {
-	static const char *const what[] = {"runs", "checks", "metrics", "series", "builds", "cases", "trees", "machines", "queue", "events"};
+	static const char *const what[] = {"runs", "checks", "metrics", "series", "builds", "cases", "trees",
+					   "machines", "queue", "events"};
 	_cleanup_store_ struct store *s = fresh("query.db");
 	_cleanup_table_ struct table t = {0};
 
 	some_runs(s);
 	for (size_t i = 0; i < ARRAY_SIZE(what); i++)
-		is_int(ask(s, what[i], (struct query_filter){.metric_glob = streq(what[i], "series") ? "*" : NULL}, &t), 0, "query %s",
-		       what[i]);
+		is_int(ask(s, what[i], (struct query_filter){.metric_glob = streq(what[i], "series") ? "*" : NULL}, &t),
+		       0, "query %s", what[i]);
 	is_int(ask(s, "series", (struct query_filter){.metric_glob = "x.ops"}, &t), 0, "series");
 	is_int(t.n_rows, 2, "a row for each commit");
 	ok(streq(cell(&t, 0, "commit"), oid(1)) && streq(cell(&t, 1, "commit"), oid(0x1234567)), "in order of time");
@@ -1632,12 +1697,21 @@ static void test_query(void)
 	is_str(cell(&t, 0, "time"), "2024-05-01T12:00:00Z", "ISO time");
 	is_int(ask(s, "series", (struct query_filter){.metric_glob = "x.ops", .limit = 1}, &t), 0, "the newest");
 	ok(t.n_rows == 1 && streq(cell(&t, 0, "mean"), "90"), "one row");
-	is_int(ask(s, "metrics", (struct query_filter){.commit = "01234567", .metric_glob = "x.o*"}, &t), 0, "metrics of a commit");
-	ok(t.n_rows == 1 && streq(cell(&t, 0, "runs"), "3") && streq(cell(&t, 0, "better"), "higher"), "one, with three runs");
+	is_int(ask(s, "metrics", (struct query_filter){.commit = "01234567", .metric_glob = "x.o*"}, &t), 0,
+	       "metrics of a commit");
+	ok(t.n_rows == 1 && streq(cell(&t, 0, "runs"), "3") && streq(cell(&t, 0, "better"), "higher"),
+	   "one, with three runs");
 	is_int(ask(s, "runs", (struct query_filter){.limit = 2}, &t), 0, "two runs");
 	ok(streq(cell(&t, 0, "id"), "5") && streq(cell(&t, 1, "id"), "6"), "the newest two, old to new");
-	ask(s, "runs", (struct query_filter){.since = "2024-05-01T12:00:03Z", .until = "2024-05-01 12:00:05", .tree = "net-next",
-					     .machine = "qemu-2c", .job = "stress-*", .verdict = "ok,failed", .metric_glob = "x.*"}, &t);
+	ask(s, "runs",
+	    (struct query_filter){.since = "2024-05-01T12:00:03Z",
+				  .until = "2024-05-01 12:00:05",
+				  .tree = "net-next",
+				  .machine = "qemu-2c",
+				  .job = "stress-*",
+				  .verdict = "ok,failed",
+				  .metric_glob = "x.*"},
+	    &t);
 	is_int(t.n_rows, 2, "many filters at once");
 	ask(s, "runs", (struct query_filter){.since = "2d"}, &t);
 	is_int(t.n_rows, 0, "none in the last two days");
@@ -1665,8 +1739,10 @@ static void test_query(void)
 
 static void test_sql(void)
 {
-	static const char *const forbidden[] = {"DELETE FROM run", "ATTACH 'x.db' AS y", "PRAGMA user_version = 9", "BEGIN",
-						"SELECT 1; SELECT 2", "", "SELECT load_extension('x')", "PRAGMA journal_mode = DELETE",
+	static const char *const forbidden[] = {"DELETE FROM run", "ATTACH 'x.db' AS y", "PRAGMA user_version = 9",
+						"BEGIN",
+						"SELECT 1; SELECT 2", "", "SELECT load_extension('x')",
+						"PRAGMA journal_mode = DELETE",
 						"SELEC 1", "VACUUM INTO 'copy.db'"};
 	_cleanup_store_ struct store *s = fresh("sql.db");
 	_cleanup_table_ struct table t = {0};
@@ -1677,7 +1753,8 @@ static void test_sql(void)
 	ok(t.n_rows == 6 && t.n_cols == 5 && streq(cell(&t, 5, "id"), "6") && streq(cell(&t, 0, "x"), "1.5") &&
 		   streq(cell(&t, 0, "id:2"), "1"), "its table");
 	table_release(&t);
-	is_int(store_sql(s, "SELECT iso_time(time), stddev_pop(value) FROM v_points WHERE metric = 'x.ops'", &t), 0, "view and functions");
+	is_int(store_sql(s, "SELECT iso_time(time), stddev_pop(value) FROM v_points WHERE metric = 'x.ops'", &t), 0,
+	       "view and functions");
 	for (size_t i = 0; i < ARRAY_SIZE(forbidden); i++)
 		ok(store_sql(s, forbidden[i], &t) < 0, "'%s': %s", forbidden[i], err_msg());
 	is_int(count(s, "run"), 6, "nothing was changed");
@@ -1695,8 +1772,15 @@ static void test_patched(void)
 {
 	_cleanup_store_ struct store *s = fresh("patched.db");
 	_cleanup_table_ struct table t = {0};
-	_cleanup_free_ char *old = xstrdup(oid(0xaaa)), *new = xstrdup(oid(0xbbb)), *base = xstrdup(oid(0x1234567)), *found = NULL;
-	struct db_patched p = {.tree = 1, .commit = old, .base = base, .name = (char *)"fix", .hash = (char *)"00", .patches = 3, .time = 5},
+	_cleanup_free_ char *old = xstrdup(oid(0xaaa)), *new = xstrdup(oid(0xbbb)), *base = xstrdup(oid(0x1234567)),
+			    *found = NULL;
+	struct db_patched p = {.tree = 1,
+			       .commit = old,
+			       .base = base,
+			       .name = (char *)"fix",
+			       .hash = (char *)"00",
+			       .patches = 3,
+			       .time = 5},
 			  got = {0};
 
 	some_runs(s);
@@ -1720,7 +1804,8 @@ static void test_patched(void)
 	is_int(store_query(s, "runs", &(struct query_filter){.commit = base}, &t), 0, "query runs");
 	ok(t.n_rows && streq(cell(&t, 0, "patches"), "fix"), "names the series");
 	table_release(&t);
-	is_int(store_query(s, "series", &(struct query_filter){.metric_glob = "x.ops", .commit = base}, &t), 0, "query series");
+	is_int(store_query(s, "series", &(struct query_filter){.metric_glob = "x.ops", .commit = base}, &t), 0,
+	       "query series");
 	ok(t.n_rows && streq(cell(&t, 0, "patches"), "fix"), "too");
 }
 

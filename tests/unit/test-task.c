@@ -18,17 +18,30 @@ static void is_payload(enum task_kind kind, const struct task_payload *p, const 
 
 static void test_there_and_back(void)
 {
-	const struct task_payload p = {.tree = (char *)"net", .commit = (char *)NASTY, .kconfig = (char *)"vm-min", .job = (char *)"j",
-				       .machine = (char *)"m", .replicate = 7, .base = (char *)"b", .case_id = 1LL << 40,
+	const struct task_payload p = {.tree = (char *)"net",
+				       .commit = (char *)NASTY,
+				       .kconfig = (char *)"vm-min",
+				       .job = (char *)"j",
+				       .machine = (char *)"m",
+				       .replicate = 7,
+				       .base = (char *)"b",
+				       .case_id = 1LL << 40,
 				       .way = (char *)"mbox"},
-				  no_base = {.tree = (char *)"t", .commit = (char *)"c", .kconfig = (char *)"k", .job = (char *)"j",
+				  no_base = {.tree = (char *)"t",
+					     .commit = (char *)"c",
+					     .kconfig = (char *)"k",
+					     .job = (char *)"j",
 					     .machine = (char *)"m"};
 
 	is_payload(TASK_BUILD, &p, "{\"tree\":\"net\",\"commit\":\"x\\\"y\\\\z\\n\xc3\xa4\",\"kconfig\":\"vm-min\"}");
-	is_payload(TASK_RUN, &no_base, "{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\",\"replicate\":0}");
-	is_payload(TASK_PROFILE, &no_base, "{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\"}");
-	is_payload(TASK_PROFILE, &p, "{\"tree\":\"net\",\"commit\":\"x\\\"y\\\\z\\n\xc3\xa4\",\"kconfig\":\"vm-min\",\"job\":\"j\","
-				     "\"machine\":\"m\",\"base\":\"b\"}");
+	is_payload(
+		TASK_RUN, &no_base,
+		"{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\",\"replicate\":0}");
+	is_payload(TASK_PROFILE, &no_base,
+		   "{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\"}");
+	is_payload(TASK_PROFILE, &p,
+		   "{\"tree\":\"net\",\"commit\":\"x\\\"y\\\\z\\n\xc3\xa4\",\"kconfig\":\"vm-min\",\"job\":\"j\","
+		   "\"machine\":\"m\",\"base\":\"b\"}");
 	is_payload(TASK_REPORT, &p, "{\"case\":1099511627776}");
 	is_payload(TASK_SEND, &p, "{\"case\":1099511627776,\"way\":\"mbox\"}");
 }
@@ -41,8 +54,11 @@ static void test_wrong(void)
 		{TASK_BUILD, "{\"tree\":\"t\",\"kconfig\":\"k\"}", "kind 'build' has no text 'commit'"},
 		{TASK_BUILD, "{\"tree\":\"t\",\"commit\":5,\"kconfig\":\"k\"}", "has no text 'commit'"},
 		{TASK_BUILD, "{\"tree\":null,\"commit\":\"c\",\"kconfig\":\"k\"}", "has no text 'tree'"},
-		{TASK_RUN, "{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\"}", "has no number 'replicate'"},
-		{TASK_PROFILE, "{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\",\"base\":1}", "'base'"},
+		{TASK_RUN, "{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\"}",
+		 "has no number 'replicate'"},
+		{TASK_PROFILE,
+		 "{\"tree\":\"t\",\"commit\":\"c\",\"kconfig\":\"k\",\"job\":\"j\",\"machine\":\"m\",\"base\":1}",
+		 "'base'"},
 		{TASK_REPORT, "{\"case\":\"1\"}", "kind 'report' has no number 'case'"},
 		{TASK_SEND, "{\"case\":1}", "kind 'send' has no text 'way'"},
 	};
@@ -65,7 +81,8 @@ static void test_resources(void)
 
 		is_str(got, want[k], "what a '%s' occupies", task_kind_word(k));
 	}
-	ok(task_lives(TASK_READY) && task_lives(TASK_RUNNING) && !task_lives(TASK_DONE) && !task_lives(TASK_FAILED), "who lives");
+	ok(task_lives(TASK_READY) && task_lives(TASK_RUNNING) && !task_lives(TASK_DONE) && !task_lives(TASK_FAILED),
+	   "who lives");
 	ok(task_gave_up(TASK_FAILED) && task_gave_up(TASK_CANCELLED) && !task_gave_up(TASK_DONE), "who gave up");
 }
 

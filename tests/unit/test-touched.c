@@ -37,8 +37,10 @@ static void is_at(const struct cfuncs *f, uint32_t line, const char *want)
 static void test_cfunc(void)
 {
 	static const struct { uint32_t line; const char *name; } lines[] = {
-		{1, NULL}, {3, NULL}, {4, NULL}, {5, NULL}, {7, NULL}, {9, "small"}, {11, "small"}, {12, "small"}, {13, NULL},
-		{14, "pointer"}, {17, "pointer"}, {23, "pointer"}, {24, NULL}, {25, "__do_sys_socket"}, {27, "__do_sys_socket"},
+		{1, NULL}, {3, NULL}, {4, NULL}, {5, NULL}, {7, NULL}, {9, "small"}, {11, "small"}, {12, "small"},
+		{13, NULL},
+		{14, "pointer"}, {17, "pointer"}, {23, "pointer"}, {24, NULL}, {25, "__do_sys_socket"},
+		{27, "__do_sys_socket"},
 		{31, "bpf_thing"}, {33, NULL}, {35, "say"}, {48, "last"},
 	};
 	_cleanup_(cfuncs_release) struct cfuncs f = {0}, g = {0};
@@ -68,10 +70,12 @@ static void test_cfunc(void)
 
 /* ---- a commit ---- */
 
-static const char before[] = "#include <x.h>\nstatic int helper(int a)\n{\n\treturn a;\n}\n\nstatic int gone(void)\n{\n\treturn 1;\n}\n\n"
-			     "int entry(int a)\n{\n\treturn helper(a) + gone();\n}\n\nint other(void)\n{\n\treturn 2;\n}\n";
-static const char after[] = "#include <y.h>\nstatic int helper(int a)\n{\n\ta++;\n\treturn a;\n}\n\nint entry(int a)\n{\n\treturn helper(a);\n}\n\n"
-			    "int other(void)\n{\n\treturn 2;\n}\n";
+static const char before[] =
+	"#include <x.h>\nstatic int helper(int a)\n{\n\treturn a;\n}\n\nstatic int gone(void)\n{\n\treturn 1;\n}\n\n"
+	"int entry(int a)\n{\n\treturn helper(a) + gone();\n}\n\nint other(void)\n{\n\treturn 2;\n}\n";
+static const char after[] =
+	"#include <y.h>\nstatic int helper(int a)\n{\n\ta++;\n\treturn a;\n}\n\nint entry(int a)\n{\n\treturn helper(a);\n}\n\n"
+	"int other(void)\n{\n\treturn 2;\n}\n";
 
 static void git(const char *dir, const char *const *argv)
 {
@@ -129,9 +133,10 @@ static void with_lines(const struct touched *t)
 	static const char map[] = "ffffffff81000000 T entry\n";
 	struct profile p = {0};
 	_cleanup_(symbols_release) struct symbols s = {0};
-	const char *const want[][2] = {{"entry", "entered 3 times per operation, but none of its 1 changed line is known to have run"},
-				       {"helper", "inlined, 5 instructions per operation; 1 of 1 changed lines executed"},
-				       {"gone", "never executed"}};
+	const char *const want[][2] = {
+		{"entry", "entered 3 times per operation, but none of its 1 changed line is known to have run"},
+		{"helper", "inlined, 5 instructions per operation; 1 of 1 changed lines executed"},
+		{"gone", "never executed"}};
 
 	symbols_parse(map, strlen(map), &s);
 	profile_add_line(&p, "/src/net/unix.c", 4, 10);
@@ -162,11 +167,14 @@ static void test_touched(const char *dir)
 	out.s[strcspn(out.s, "\n")] = 0;
 	is_int(touched_functions(git_dir, out.s, &t), 0, "the functions of a commit");
 	is_int(t.n, 3, "three of them");
-	ok(find(&t, "helper") && find(&t, "gone") && find(&t, "entry") && !find(&t, "other"), "changed, removed, changed");
-	ok(find(&t, "helper")->is_static && strv_has(&find(&t, "helper")->callers, "entry"), "helper is static, entry calls it");
+	ok(find(&t, "helper") && find(&t, "gone") && find(&t, "entry") && !find(&t, "other"),
+	   "changed, removed, changed");
+	ok(find(&t, "helper")->is_static && strv_has(&find(&t, "helper")->callers, "entry"),
+	   "helper is static, entry calls it");
 	ok(strv_has(&find(&t, "gone")->callers, "entry"), "who called what is gone");
 	is_str(t.v[0].file, "net/unix.c", "the file");
-	ok(t.outside.n == 1 && !t.data.n && t.other_files == 1 && !t.other.n, "a line outside of functions, a file that is no C");
+	ok(t.outside.n == 1 && !t.data.n && t.other_files == 1 && !t.other.n,
+	   "a line outside of functions, a file that is no C");
 	reached(&t, "entry", "entry", "entered 3 times per operation");
 	reached(&t, "entry", "other", "never executed");
 	reached(&t, "helper", "entry", "inlined, in entry, entered 3 times per operation");
@@ -197,40 +205,93 @@ static int counts_of(void *arg, const char *name, uint64_t *ret_entries)
 	return 0;
 }
 
-static const struct { const char *before, *after, *header; const char *ran[4]; int n[4]; enum reach_verdict v; const char *says; } cases[] = {
-	{"int f(void)\n{\n\treturn 1;\n}\nint g(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\nint g(void)\n{\n\treturn 2;\n}\n",
-	 NULL, {"f"}, {30}, REACH_YES, "1 of 2 changed functions executed: f (entered 3 times per operation); never executed: g"},
-	{"int f(void)\n{\n\treturn 1;\n}\nint g(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\nint g(void)\n{\n\treturn 2;\n}\n",
-	 NULL, {"h"}, {30}, REACH_NO, "this benchmark never executes f, g: its numbers say nothing about this change"},
+static const struct { const char *before, *after,
+		     *header; const char *ran[4]; int n[4]; enum reach_verdict v; const char *says;
+} cases[] = {
+	{"int f(void)\n{\n\treturn 1;\n}\nint g(void)\n{\n\treturn 1;\n}\n",
+	 "int f(void)\n{\n\treturn 2;\n}\nint g(void)\n{\n\treturn 2;\n}\n",
+	 NULL,
+	 {"f"},
+	 {30},
+	 REACH_YES,
+	 "1 of 2 changed functions executed: f (entered 3 times per operation); never executed: g"},
+	{"int f(void)\n{\n\treturn 1;\n}\nint g(void)\n{\n\treturn 1;\n}\n",
+	 "int f(void)\n{\n\treturn 2;\n}\nint g(void)\n{\n\treturn 2;\n}\n",
+	 NULL,
+	 {"h"},
+	 {30},
+	 REACH_NO,
+	 "this benchmark never executes f, g: its numbers say nothing about this change"},
 	/* only inlined: the caller ran, but did it get there? */
-	{"static int i(void)\n{\n\treturn 1;\n}\nint f(void)\n{\n\treturn i();\n}\n", "static int i(void)\n{\n\treturn 2;\n}\nint f(void)\n{\n\treturn i();\n}\n",
-	 NULL, {"f"}, {30}, REACH_OPEN,
+	{"static int i(void)\n{\n\treturn 1;\n}\nint f(void)\n{\n\treturn i();\n}\n",
+	 "static int i(void)\n{\n\treturn 2;\n}\nint f(void)\n{\n\treturn i();\n}\n",
+	 NULL,
+	 {"f"},
+	 {30},
+	 REACH_OPEN,
 	 "none of the 1 changed functions is known to have run; cannot be told: i (inlined, in f, entered 3 times per operation)"},
 	/* the caller did not run, so neither did what is inlined there */
-	{"static int i(void)\n{\n\treturn 1;\n}\nint f(void)\n{\n\treturn i();\n}\n", "static int i(void)\n{\n\treturn 2;\n}\nint f(void)\n{\n\treturn i();\n}\n",
-	 NULL, {"g"}, {30}, REACH_NO, "this benchmark never executes i: its numbers say nothing about this change"},
+	{"static int i(void)\n{\n\treturn 1;\n}\nint f(void)\n{\n\treturn i();\n}\n",
+	 "static int i(void)\n{\n\treturn 2;\n}\nint f(void)\n{\n\treturn i();\n}\n",
+	 NULL,
+	 {"g"},
+	 {30},
+	 REACH_NO,
+	 "this benchmark never executes i: its numbers say nothing about this change"},
 	/* inlined into an inlined one */
 	{"static int i(void)\n{\n\treturn 1;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
 	 "static int i(void)\n{\n\treturn 2;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
-	 NULL, {"f"}, {30}, REACH_OPEN,
+	 NULL,
+	 {"f"},
+	 {30},
+	 REACH_OPEN,
 	 "none of the 1 changed functions is known to have run; cannot be told: i (inlined, in f, entered 3 times per operation)"},
 	{"static int i(void)\n{\n\treturn 1;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
 	 "static int i(void)\n{\n\treturn 2;\n}\nstatic int j(void)\n{\n\treturn i();\n}\nint f(void)\n{\n\treturn j();\n}\n",
-	 NULL, {"g"}, {30}, REACH_NO, "this benchmark never executes i: its numbers say nothing about this change"},
+	 NULL,
+	 {"g"},
+	 {30},
+	 REACH_NO,
+	 "this benchmark never executes i: its numbers say nothing about this change"},
 	/* nobody watched it */
-	{"int f(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\n", NULL, {"f"}, {-1}, REACH_OPEN,
+	{"int f(void)\n{\n\treturn 1;\n}\n",
+	 "int f(void)\n{\n\treturn 2;\n}\n",
+	 NULL,
+	 {"f"},
+	 {-1},
+	 REACH_OPEN,
 	 "none of the 1 changed functions is known to have run; cannot be told: f (not known: nobody watched it)"},
 	/* two functions of that name: which one ran? */
-	{"static int twin(void)\n{\n\treturn 1;\n}\n", "static int twin(void)\n{\n\treturn 2;\n}\n", NULL, {"twin"}, {30}, REACH_OPEN,
+	{"static int twin(void)\n{\n\treturn 1;\n}\n",
+	 "static int twin(void)\n{\n\treturn 2;\n}\n",
+	 NULL,
+	 {"twin"},
+	 {30},
+	 REACH_OPEN,
 	 "none of the 1 changed functions is known to have run; cannot be told: twin (entered 3 times per operation, together with 1 other of that name)"},
 	/* a structure has grown: that can matter anywhere */
-	{"int f(void)\n{\n\treturn 1;\n}\n", "int f(void)\n{\n\treturn 2;\n}\n", "struct s {\n\tint a;\n};\n", {"g"}, {30}, REACH_OPEN,
+	{"int f(void)\n{\n\treturn 1;\n}\n",
+	 "int f(void)\n{\n\treturn 2;\n}\n",
+	 "struct s {\n\tint a;\n};\n",
+	 {"g"},
+	 {30},
+	 REACH_OPEN,
 	 "none of the 1 changed functions is known to have run; never executed: f; also changed: include/s.h outside of functions"},
 	/* a declaration and an #include cannot */
-	{"int f(void)\n{\n\treturn 1;\n}\n", "#include <s.h>\nint f(void)\n{\n\treturn 2;\n}\nEXPORT_SYMBOL_GPL(f);\n", "int f(void);\n", {"g"}, {30},
-	 REACH_NO, "this benchmark never executes f: its numbers say nothing about this change"},
+	{"int f(void)\n{\n\treturn 1;\n}\n",
+	 "#include <s.h>\nint f(void)\n{\n\treturn 2;\n}\nEXPORT_SYMBOL_GPL(f);\n",
+	 "int f(void);\n",
+	 {"g"},
+	 {30},
+	 REACH_NO,
+	 "this benchmark never executes f: its numbers say nothing about this change"},
 	/* nothing of the file is in this kernel */
-	{"int away(void)\n{\n\treturn 1;\n}\n", "int away(void)\n{\n\treturn 2;\n}\n", NULL, {"g"}, {30}, REACH_NO,
+	{"int away(void)\n{\n\treturn 1;\n}\n",
+	 "int away(void)\n{\n\treturn 2;\n}\n",
+	 NULL,
+	 {"g"},
+	 {30},
+	 REACH_NO,
 	 "none of the 1 changed functions is part of this kernel: its numbers say nothing about this change"},
 };
 
@@ -244,8 +305,9 @@ static char *head_of(const char *dir)
 
 static void test_reached(const char *dir)
 {
-	static const char map[] = "ffffffff81000000 T f\nffffffff81000100 T g\nffffffff81000200 T h\nffffffff81000300 t twin\n"
-				  "ffffffff81000400 t twin\n";
+	static const char map[] =
+		"ffffffff81000000 T f\nffffffff81000100 T g\nffffffff81000200 T h\nffffffff81000300 t twin\n"
+		"ffffffff81000400 t twin\n";
 	_cleanup_(symbols_release) struct symbols s = {0};
 	_cleanup_free_ char *git_dir = xasprintf("%s/.git", dir), *header = xasprintf("%s/include/s.h", dir);
 
@@ -277,12 +339,14 @@ static void test_reached(const char *dir)
 
 static void test_symbols(void)
 {
-	static const char map[] = "ffffffff81000000 T f\nffffffff81000100 t f.cold\nffffffff81000200 t g.isra.0\nffffffff81000300 t h.part.0\n"
-				  "ffffffff81000400 T f_more\nffffffff81000500 t f\nffffffff81000600 T __x64_sys_bind\n";
+	static const char map[] =
+		"ffffffff81000000 T f\nffffffff81000100 t f.cold\nffffffff81000200 t g.isra.0\nffffffff81000300 t h.part.0\n"
+		"ffffffff81000400 T f_more\nffffffff81000500 t f\nffffffff81000600 T __x64_sys_bind\n";
 	_cleanup_(symbols_release) struct symbols s = {0};
 	_cleanup_strv_ struct strv f = {0}, g = {0}, w = {0};
 	struct touched_file in = {.path = (char *)"x.c"};
-	struct touched_fn fn[] = {{.name = (char *)"inlined", .file = in.path, .in = &in}, {.name = (char *)"__do_sys_bind", .file = in.path, .in = &in}};
+	struct touched_fn fn[] = {{.name = (char *)"inlined", .file = in.path, .in = &in},
+				  {.name = (char *)"__do_sys_bind", .file = in.path, .in = &in}};
 	const struct touched t = {.v = fn, .n = 2};
 
 	symbols_parse(map, strlen(map), &s);
@@ -295,7 +359,8 @@ static void test_symbols(void)
 	ok(!symbols_counted_as(&s, "f_mor"), "the beginning of a name is none");
 	strv_add(&fn[0].callers, "g");
 	touched_symbols(&t, &s, &w);
-	ok(w.n == 2 && streq(w.v[0], "g.isra.0") && streq(w.v[1], "__x64_sys_bind"), "what to watch: the caller, and the entry of a system call");
+	ok(w.n == 2 && streq(w.v[0], "g.isra.0") && streq(w.v[1], "__x64_sys_bind"),
+	   "what to watch: the caller, and the entry of a system call");
 	strv_release(&fn[0].callers);
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* What a kernel watched itself: the list from the guest, whose text may be anything, and where it goes in the database. */
+/* What a kernel watched itself: the list from the guest, whose text may be anything, and where it goes in the
+ * database. */
 #include "bot/engine/profile.h"
 #include "bot/engine/reach.h"
 #include "kernels/traced.h"
@@ -23,13 +24,15 @@ static const struct { const char *text; int r; const char *says; } bad[] = {
 static void test_parse(void)
 {
 	static const char text[] = "means ftrace\nhits f 30\nhits f.constprop.0 5\nhits g.isra.0 0\n";
-	static const char map[] = "ffffffff81000000 T f\nffffffff81000100 t f.constprop.0\nffffffff81000200 t g.isra.0\n";
+	static const char map[] =
+		"ffffffff81000000 T f\nffffffff81000100 t f.constprop.0\nffffffff81000200 t g.isra.0\n";
 	_cleanup_(traced_release) struct traced w = {0};
 	_cleanup_(symbols_release) struct symbols s = {0};
 
 	symbols_parse(map, strlen(map), &s);
 	is_int(traced_parse(text, strlen(text), &w), 0, "a list");
-	ok(w.n == 3 && streq(w.means, "ftrace") && streq(w.v[1].name, "f.constprop.0") && w.v[1].hits == 5, "as the guest wrote it");
+	ok(w.n == 3 && streq(w.means, "ftrace") && streq(w.v[1].name, "f.constprop.0") && w.v[1].hits == 5,
+	   "as the guest wrote it");
 	traced_merge(&w, &s);
 	ok(w.n == 2 && streq(w.v[0].name, "f") && w.v[0].hits == 35, "a copy counts as its function");
 	ok(streq(w.v[1].name, "g") && !w.v[1].hits, "watched in vain");
@@ -89,8 +92,11 @@ static void put(struct store *s, int64_t build, const char *text)
 static void test_store(void)
 {
 	struct db_tree t = {.name = (char *)"t", .url = (char *)"https://git.example.org/t", .enabled = true};
-	struct db_job j = {(char *)"0123456789abcdef", (char *)"job", (char *)"command", (char *)"{}", (char *)"{}", (char *)"#!/bin/sh\n"};
-	struct db_build b = {.commit = (char *)"1234567890123456789012345678901234567890", .kconfig = (char *)"k", .state = BUILD_OK};
+	struct db_job j = {(char *)"0123456789abcdef", (char *)"job", (char *)"command", (char *)"{}", (char *)"{}",
+			   (char *)"#!/bin/sh\n"};
+	struct db_build b = {.commit = (char *)"1234567890123456789012345678901234567890",
+			     .kconfig = (char *)"k",
+			     .state = BUILD_OK};
 	struct db_profile all = {.job = j.id, .tbox_group = (char *)"g", .operations = 1, .instructions = 1};
 	struct db_reach reach = {(char *)"jumped_into", 0, 12};
 	struct store *s = NULL;

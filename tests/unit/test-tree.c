@@ -90,9 +90,12 @@ static bool has(const char *oid)
 
 static void test_urls(void)
 {
-	static const char *const bad[] = {"", "-u/tmp/x", "--upload-pack=touch /tmp/x", "ext::sh -c id", "ext::id", "fd::3",
-					  "file://-x", "ssh://-oProxyCommand=id/x", "gopher://x/y", "http://x/\n", "name"};
-	static const char *const good[] = {"https://example.org/net.git", "/srv/git/x.git", "git@example.org:x.git", "./x"};
+	static const char *const bad[] = {"", "-u/tmp/x", "--upload-pack=touch /tmp/x", "ext::sh -c id", "ext::id",
+					  "fd::3",
+					  "file://-x", "ssh://-oProxyCommand=id/x", "gopher://x/y", "http://x/\n",
+					  "name"};
+	static const char *const good[] = {"https://example.org/net.git", "/srv/git/x.git", "git@example.org:x.git",
+					   "./x"};
 	struct tree_refs r = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(bad); i++)
@@ -153,8 +156,9 @@ static void test_names(void)
 
 static void test_fetch(void)
 {
-	_cleanup_free_ char *one = sh("echo 1 >f; git add f; git commit -qm one; git rev-parse HEAD"), *two = NULL, *side = NULL,
-			    *lock = xasprintf("%s/config.lock", mirror), *reflock = xasprintf("%s/refs/heads/main.lock", mirror),
+	_cleanup_free_ char *one = sh("echo 1 >f; git add f; git commit -qm one; git rev-parse HEAD"), *two = NULL,
+			    *side = NULL, *lock = xasprintf("%s/config.lock", mirror),
+			    *reflock = xasprintf("%s/refs/heads/main.lock", mirror),
 			    *pack = xasprintf("%s/objects/pack/tmp_pack_x", mirror), *got = NULL;
 	struct tree_refs r = {0};
 
@@ -171,12 +175,14 @@ static void test_fetch(void)
 	is_int(fetch_all(&r), 0, "fetches over a force push, with stale locks of a killed git in the mirror");
 	tree_refs_release(&r);
 	ok(!fs_exists(lock) && !fs_exists(pack), "what the killed git left is gone");
-	free(sh("git --git-dir=%s reflog expire --expire=now --all; git --git-dir=%s gc -q --prune=now", mirror, mirror));
+	free(sh("git --git-dir=%s reflog expire --expire=now --all; git --git-dir=%s gc -q --prune=now", mirror,
+		mirror));
 	ok(has(one) && has(two), "the head pushed away survives git gc");
 	is_int(tree_resolve(mirror, "main", &got), 0, "resolves a branch");
 	is_str(got, two, "to its new head");
 
-	side = sh("git checkout -q side/deep; echo 3 >g; git add g; git commit -qm three; git checkout -q main; git rev-parse side/deep");
+	side = sh(
+		"git checkout -q side/deep; echo 3 >g; git add g; git commit -qm three; git checkout -q main; git rev-parse side/deep");
 	is_int(fetch_all(&r), 0, "fetches a branch with a slash");
 	tree_refs_release(&r);
 	free(sh("git branch -qD side/deep; git branch side"));
@@ -237,7 +243,8 @@ static void test_silent(void)
 	_cleanup_free_ char *silent = NULL;
 	struct tree_refs r = {0};
 
-	if (bind(fd, (struct sockaddr *)&a, n) < 0 || listen(fd, 4) < 0 || getsockname(fd, (struct sockaddr *)&a, &n) < 0)
+	if (bind(fd, (struct sockaddr *)&a, n) < 0 || listen(fd, 4) < 0 ||
+	    getsockname(fd, (struct sockaddr *)&a, &n) < 0)
 		abort();
 	silent = xasprintf("git://127.0.0.1:%d/x", ntohs(a.sin_port));
 	is_int(tree_remote_heads(silent, NULL, NULL, 0.5, &r), -ETIMEDOUT, "a silent server ends at the timeout");
@@ -254,13 +261,14 @@ static uint32_t node_of(const struct tree_range *r, const char *oid)
 
 static void test_dag(void)
 {
-	_cleanup_free_ char *base = sh("git checkout -q -b dag main; git rev-parse HEAD"),
-			    *a = sh("echo a >a; git add a; git commit -qm a; git rev-parse HEAD"),
-			    *b = sh("git checkout -q -b b %s^0; echo b >b; git add b; git commit -qm b; git rev-parse HEAD", base),
-			    *c = sh("git checkout -q -b c %s^0; echo c >c; git add c; git commit -qm c; git rev-parse HEAD", base),
-			    *octo = sh("git checkout -q dag; git merge -q -m octopus b c >/dev/null; git rev-parse HEAD"),
-			    *empty = sh("git commit -q --allow-empty -m empty; git rev-parse HEAD"),
-			    *dir = xasprintf("%s/.git", work);
+	_cleanup_free_ char
+		*base = sh("git checkout -q -b dag main; git rev-parse HEAD"),
+		*a = sh("echo a >a; git add a; git commit -qm a; git rev-parse HEAD"),
+		*b = sh("git checkout -q -b b %s^0; echo b >b; git add b; git commit -qm b; git rev-parse HEAD", base),
+		*c = sh("git checkout -q -b c %s^0; echo c >c; git add c; git commit -qm c; git rev-parse HEAD", base),
+		*octo = sh("git checkout -q dag; git merge -q -m octopus b c >/dev/null; git rev-parse HEAD"),
+		*empty = sh("git commit -q --allow-empty -m empty; git rev-parse HEAD"),
+		*dir = xasprintf("%s/.git", work);
 	struct tree_range r = {0};
 	uint32_t m;
 
@@ -290,7 +298,8 @@ static void test_dag(void)
 	is_int(tree_is_ancestor(dir, c, octo), 1, "c is an ancestor of the merge");
 	is_int(tree_is_ancestor(dir, octo, c), 0, "and not the other way round");
 	{
-		char *const oid[] = {base, a, b, octo, empty, (char *)"0123456789012345678901234567890123456789", (char *)"x"};
+		char *const oid[] = {base, a, b, octo, empty, (char *)"0123456789012345678901234567890123456789",
+				     (char *)"x"};
 		int64_t pos[ARRAY_SIZE(oid)];
 
 		is_int(tree_line(dir, empty, oid, ARRAY_SIZE(oid), 100, pos), 4, "four stand on the first-parent line");
@@ -449,7 +458,8 @@ static void test_holes(void)
 
 	free(sh("rm -f %s/shallow", shallow_mirror));
 	/* in a child: libgit2 1.5 loses some bytes of a walk that fails */
-	is_int(tree_ask(ask_range, (const char *[]){base, head}, 20, (char[TREE_ANSWER]){0}), -ENOENT, "a mirror with a hole");
+	is_int(tree_ask(ask_range, (const char *[]){base, head}, 20, (char[TREE_ANSWER]){0}), -ENOENT,
+	       "a mirror with a hole");
 	is_int(tree_remote_heads(shallow_url, NULL, NULL, 20, &refs), 0, "has a remote");
 	is_int(tree_repair(shallow_url, NULL, shallow_mirror, &refs, 60), 1, "which repairs it");
 	is_int(in_range(base, head), 5, "and the range is there");
@@ -462,21 +472,23 @@ static void test_holes(void)
 	free(shallow_url);
 }
 
-/* Fork points at several places of the base's past, one of them on a branch of its own; and a history with no other root. */
+/* Fork points at several places of the base's past, one of them on a branch of its own; and a history with no other
+ * root. */
 static void test_forks(void)
 {
-	_cleanup_free_ char *old = sh("git checkout -q -b forks main; git commit -q --allow-empty -m old; git rev-parse HEAD"),
-			    *beside = sh("git checkout -q -b beside; git commit -q --allow-empty -m beside; git rev-parse HEAD"),
-			    *later = sh("git checkout -q forks; git commit -q --allow-empty -m later; git rev-parse HEAD"),
-			    *base = sh("git merge -q -m joined beside; git rev-parse HEAD"),
-			    *one = sh("git checkout -q -b one %s; git commit -q --allow-empty -m one; git rev-parse HEAD", old),
-			    *two = sh("git checkout -q -b two %s; git commit -q --allow-empty -m two; git rev-parse HEAD", beside),
-			    *three = sh("git checkout -q -b three %s; git commit -q --allow-empty -m three; git rev-parse HEAD",
-					later),
-			    *root = sh("git checkout -q --orphan alone; git commit -q --allow-empty -m root; git rev-parse HEAD"),
-			    *head = sh("git checkout -q forks; git merge -q -m all one two three >/dev/null; "
-				       "git merge -q --allow-unrelated-histories -m alone alone; git rev-parse HEAD"),
-			    *dir = xasprintf("%s/.git", work);
+	_cleanup_free_ char
+		*old = sh("git checkout -q -b forks main; git commit -q --allow-empty -m old; git rev-parse HEAD"),
+		*beside = sh("git checkout -q -b beside; git commit -q --allow-empty -m beside; git rev-parse HEAD"),
+		*later = sh("git checkout -q forks; git commit -q --allow-empty -m later; git rev-parse HEAD"),
+		*base = sh("git merge -q -m joined beside; git rev-parse HEAD"),
+		*one = sh("git checkout -q -b one %s; git commit -q --allow-empty -m one; git rev-parse HEAD", old),
+		*two = sh("git checkout -q -b two %s; git commit -q --allow-empty -m two; git rev-parse HEAD", beside),
+		*three = sh("git checkout -q -b three %s; git commit -q --allow-empty -m three; git rev-parse HEAD",
+			    later),
+		*root = sh("git checkout -q --orphan alone; git commit -q --allow-empty -m root; git rev-parse HEAD"),
+		*head = sh("git checkout -q forks; git merge -q -m all one two three >/dev/null; "
+			   "git merge -q --allow-unrelated-histories -m alone alone; git rev-parse HEAD"),
+		*dir = xasprintf("%s/.git", work);
 	struct tree_range r = {0};
 	uint32_t x;
 
@@ -486,7 +498,8 @@ static void test_forks(void)
 	is_str(r.oid[1], old, "the oldest comes first");
 	ok(r.dag.first[2] == r.dag.first[1], "without a parent");
 	for (uint32_t k = 2; k <= 3; k++)
-		ok(r.dag.first[k + 1] - r.dag.first[k] == 1 && r.dag.parent[r.dag.first[k]] == 1, "which the next one descends from");
+		ok(r.dag.first[k + 1] - r.dag.first[k] == 1 && r.dag.parent[r.dag.first[k]] == 1,
+		   "which the next one descends from");
 	ok(node_of(&r, beside) <= 3 && node_of(&r, later) <= 3, "these are beside and later");
 	is_int(r.dag.parent[r.dag.first[node_of(&r, one)]], 1, "one forks at the first");
 	is_int(r.dag.parent[r.dag.first[node_of(&r, two)]], node_of(&r, beside), "two on the branch beside it");
@@ -505,20 +518,28 @@ static void test_paths(void)
 		{"Documentation/networking/scaling.rst", DROPPED_DOCS}, {"MAINTAINERS", DROPPED_DOCS},
 		{"net/unix/README.rst", DROPPED_DOCS}, {"arch/arm64/mm/fault.c", DROPPED_OTHER_ARCH},
 		{"arch/riscv/Kconfig", DROPPED_OTHER_ARCH}, {"tools/testing/selftests/net/x.c", DROPPED_TOOLS},
-		{"arch/x86/mm/fault.c", DROPPED_NOT}, {"arch/Kconfig", DROPPED_NOT}, {"Documentation/Kconfig", DROPPED_NOT},
-		{"tools/objtool/check.c", DROPPED_NOT}, {"tools/lib/subcmd/help.c", DROPPED_NOT}, {"tools/include/linux/types.h", DROPPED_NOT},
-		{"include/linux/skbuff.h", DROPPED_NOT}, {"net/Makefile", DROPPED_NOT}, {"scripts/spelling.txt", DROPPED_NOT},
-		{"arch/x86/lib/x86-opcode-map.txt", DROPPED_NOT}, {"rust/kernel/README.md", DROPPED_NOT}, {"lib/Kconfig.debug", DROPPED_NOT},
+		{"arch/x86/mm/fault.c", DROPPED_NOT}, {"arch/Kconfig", DROPPED_NOT},
+		{"Documentation/Kconfig", DROPPED_NOT},
+		{"tools/objtool/check.c", DROPPED_NOT}, {"tools/lib/subcmd/help.c", DROPPED_NOT},
+		{"tools/include/linux/types.h", DROPPED_NOT},
+		{"include/linux/skbuff.h", DROPPED_NOT}, {"net/Makefile", DROPPED_NOT},
+		{"scripts/spelling.txt", DROPPED_NOT},
+		{"arch/x86/lib/x86-opcode-map.txt", DROPPED_NOT}, {"rust/kernel/README.md", DROPPED_NOT},
+		{"lib/Kconfig.debug", DROPPED_NOT},
 	};
-	_cleanup_free_ char *dir = xasprintf("%s/.git", work), *head = NULL, *mixed = NULL,
-			    *base = sh("git checkout -q --orphan kernel; git rm -qrf .; mkdir -p arch/x86 init; for f in Kbuild Kconfig "
-				       "MAINTAINERS arch/x86/Makefile init/main.c; do echo x >$f; done; git add .; git commit -qm k; "
-				       "git rev-parse HEAD");
+	_cleanup_free_ char *
+		dir = xasprintf("%s/.git", work),
+	       *head = NULL, *mixed = NULL,
+	       * base = sh(
+		       "git checkout -q --orphan kernel; git rm -qrf .; mkdir -p arch/x86 init; for f in Kbuild Kconfig "
+		       "MAINTAINERS arch/x86/Makefile init/main.c; do echo x >$f; done; git add .; git commit -qm k; "
+		       "git rev-parse HEAD");
 	struct tree_range r = {0};
 	struct strv paths = {0};
 
 	for (size_t i = 0; i < ARRAY_SIZE(cases); i++)
-		free(sh("mkdir -p $(dirname %s); echo y >>%s; git add .; git commit -qm %zu", cases[i].path, cases[i].path, i));
+		free(sh("mkdir -p $(dirname %s); echo y >>%s; git add .; git commit -qm %zu", cases[i].path,
+			cases[i].path, i));
 	mixed = sh("echo z >>MAINTAINERS; echo z >>net/Makefile; git commit -qam mixed; git rev-parse HEAD");
 	head = sh("mv arch/arm64/mm/fault.c init/; git add -A; git commit -qm moved; git rev-parse HEAD");
 	is_int(tree_range(dir, base, head, 100, &r), 0, "range over a kernel-looking tree");
@@ -583,13 +604,14 @@ static void test_encodings(void)
 /* The start of an id that two commits have, and one that a commit shares with other objects only. */
 static void ambiguous(const char *dir, int digits)
 {
-	_cleanup_free_ char *start = sh("git --git-dir=%s rev-list main | cut -c1-%d | sort | uniq -d | head -n 1", dir,
-					digits),
-			    *older = xasprintf("%s~1", start), *got = NULL,
-			    *one = sh("export GIT_DIR=%s; git rev-list main | sort >commits; git cat-file --batch-check "
-				      "--batch-all-objects | grep -v ' commit ' | cut -c1-%d | sort -u >others; cut -c1-%d "
-				      "commits | sort | uniq -u | comm -12 - others | head -n 1", dir, digits, digits),
-			    *whole = sh("grep ^%s commits", *one ? one : "x");
+	_cleanup_free_ char
+		*start = sh("git --git-dir=%s rev-list main | cut -c1-%d | sort | uniq -d | head -n 1", dir, digits),
+		*older = xasprintf("%s~1", start), *got = NULL,
+		*one = sh("export GIT_DIR=%s; git rev-list main | sort >commits; git cat-file --batch-check "
+			  "--batch-all-objects | grep -v ' commit ' | cut -c1-%d | sort -u >others; cut -c1-%d "
+			  "commits | sort | uniq -u | comm -12 - others | head -n 1",
+			  dir, digits, digits),
+		*whole = sh("grep ^%s commits", *one ? one : "x");
 
 	ok(*start, "%d digits that two commits begin with: %s", digits, start);
 	is_int(tree_resolve(dir, start, &got), -ENOTUNIQ, "are refused");
@@ -611,7 +633,8 @@ static void test_long(void)
 	int n = 10000, bad = 0;
 
 	for (int i = 1; i <= n + 1; i++) {
-		buf_addf(&in, "commit refs/heads/main\nmark :%d\ncommitter A <a@example.org> %d +0000\ndata 1\nx\n", i, 1000000 + i);
+		buf_addf(&in, "commit refs/heads/main\nmark :%d\ncommitter A <a@example.org> %d +0000\ndata 1\nx\n", i,
+			 1000000 + i);
 		if (i > 1)
 			buf_addf(&in, "from :%d\n", i % 10 == 0 && i > 10 ? i - 3 : i - 1);
 		if (i > 11 && i % 10 == 1)

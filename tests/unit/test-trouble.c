@@ -115,7 +115,8 @@ static void test_case(void)
 			    .confidence = 0.99, .effect = 0.1, .posterior = NAN}, got = {0};
 	int64_t id = 0;
 
-	is_int(store_comparison_end(s, c.comparison, COMPARISON_DIFFERENT, FAULT_NONE, "x"), 0, "which has been answered");
+	is_int(store_comparison_end(s, c.comparison, COMPARISON_DIFFERENT, FAULT_NONE, "x"), 0,
+	       "which has been answered");
 	is_int(store_case_put(s, &c, &id), 0, "a case");
 	plan();
 	ok(troubles.n == 1 && troubles.v[0].final && troubles_pending(&troubles), "an error that will stay");

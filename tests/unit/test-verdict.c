@@ -5,7 +5,8 @@
 #include "bisect/verdict.h"
 #include "tests/tap.h"
 
-/* E of one component, written another way: marginal density ratio by integrating the noncentral t over the effect's prior. */
+/* E of one component, written another way: marginal density ratio by integrating the noncentral t over the effect's
+ * prior. */
 static void against_scipy(void)
 {
 	const double at[][3] = {{0, 4, 1.5}, {1, 4, 1.5}, {3, 8, 2.5}, {6, 18, 5}, {12, 38, 10}, {150, 2, 1}};
@@ -150,12 +151,14 @@ static void unshown(void)
 	struct verdict_result v;
 
 	is_int(verdict_two(&c, a, 6, b, 6, &v), 0, "noisy boots, all that are allowed");
-	ok(v.verdict == VERDICT_SAME && v.unshown && v.hi > c.min_effect && v.lo < -c.min_effect, "no change shown: %s", v.why);
+	ok(v.verdict == VERDICT_SAME && v.unshown && v.hi > c.min_effect && v.lo < -c.min_effect, "no change shown: %s",
+	   v.why);
 	c.max_boots = 12;
 	is_int(verdict_two(&c, a, 6, b, 6, &v), 0, "the same with more allowed");
 	ok(v.verdict == VERDICT_SAME && v.unshown, "futile: %s", v.why);
 	is_int(verdict_two(&c, calm_a, 4, calm_b, 4, &v), 0, "calm boots");
-	ok(v.verdict == VERDICT_SAME && !v.unshown && v.hi < c.min_effect && v.lo > -c.min_effect, "the same: %s", v.why);
+	ok(v.verdict == VERDICT_SAME && !v.unshown && v.hi < c.min_effect && v.lo > -c.min_effect, "the same: %s",
+	   v.why);
 	is_int(verdict_two(&c, a, 6, a, 6, &v), 0, "equal values with that spread");
 	ok(v.verdict == VERDICT_SAME && v.unshown, "no change shown, either: %s", v.why);
 }
@@ -175,7 +178,8 @@ static void degenerate(void)
 	v = ask(zero, 3, same, 3);
 	ok(isfinite(v.effect) && v.verdict == VERDICT_DIFFERENT, "from zero to five: %g", v.effect);
 	v = ask((double[]){1.5e-16, -1e-16, 0}, 3, same, 3);
-	ok(fabs(v.effect - 1) < 1e-6 && v.verdict == VERDICT_DIFFERENT, "from rounding dust to five is no larger: %g", v.effect);
+	ok(fabs(v.effect - 1) < 1e-6 && v.verdict == VERDICT_DIFFERENT, "from rounding dust to five is no larger: %g",
+	   v.effect);
 	v = ask((double[]){-40, -40.1, -39.9}, 3, (double[]){-35, -35.1, -34.9}, 3);
 	ok(fabs(v.effect - .125) < 1e-9 && v.lo > 0, "a negative level that rises: %g", v.effect);
 	v = ask(one, 1, same, 3);
@@ -209,7 +213,8 @@ static enum verdict failing(struct rng *r, double alpha, double rate_a, double r
 static void failures(void)
 {
 	const double null[] = {0, 0.02, 0.1, 0.3, 0.5, 0.8, 1};
-	const struct { double a, b, power; size_t boots; } real[] = {{0, 1, 1, 6}, {0, 0.7, 0.95, 20}, {0.1, 0.8, 0.85, 25}, {0, 0.5, 0.85, 30}};
+	const struct { double a, b, power; size_t boots; } real[] = {{0, 1, 1, 6}, {0, 0.7, 0.95, 20},
+								     {0.1, 0.8, 0.85, 25}, {0, 0.5, 0.85, 30}};
 	const bool none[9] = {0}, all[9] = {1, 1, 1, 1, 1, 1, 1, 1, 1}, never[30] = {0};
 	struct failure_result v;
 	bool many[30];
@@ -223,7 +228,8 @@ static void failures(void)
 	verdict_fails(0.01, 40, none, 3, all, 3, &v);
 	ok(v.verdict == VERDICT_MORE && v.more_boots == 1, "3 a side: one more");
 	verdict_fails(0.01, 40, none, 4, all, 4, &v);
-	ok(v.verdict == VERDICT_DIFFERENT && v.fails_a == 0 && v.fails_b == 4, "4 a side do at alpha .01, p = %.2g", v.p);
+	ok(v.verdict == VERDICT_DIFFERENT && v.fails_a == 0 && v.fails_b == 4, "4 a side do at alpha .01, p = %.2g",
+	   v.p);
 	verdict_fails(0.001, 40, none, 5, all, 9, &v);
 	is_int(v.verdict, VERDICT_MORE, "5 do not at .001");
 	verdict_fails(0.001, 40, none, 6, all, 6, &v);
@@ -242,16 +248,17 @@ static void failures(void)
 
 		for (size_t k = 0; k < trials; k++)
 			wrong += failing(&r, 0.05, null[i], null[i], 40, &n) == VERDICT_DIFFERENT;
-		ok(wrong <= trials * 0.05 + 3 * sqrt(trials * 0.05 * 0.95), "both fail at %g: %zu of %zu false alarms at .05, any look",
-		   null[i], wrong, trials);
+		ok(wrong <= trials * 0.05 + 3 * sqrt(trials * 0.05 * 0.95),
+		   "both fail at %g: %zu of %zu false alarms at .05, any look", null[i], wrong, trials);
 	}
 	for (size_t i = 0; i < ARRAY_SIZE(real); i++) {
 		size_t right = 0, boots = 0, trials = 500;
 
 		for (size_t k = 0; k < trials; k++, boots += n)
 			right += failing(&r, 0.001, real[i].a, real[i].b, 40, &n) == VERDICT_DIFFERENT;
-		ok(right >= trials * real[i].power && boots <= trials * real[i].boots, "%g and %g: seen in %.3f with %.1f boots a side",
-		   real[i].a, real[i].b, (double)right / trials, (double)boots / trials);
+		ok(right >= trials * real[i].power && boots <= trials * real[i].boots,
+		   "%g and %g: seen in %.3f with %.1f boots a side", real[i].a, real[i].b, (double)right / trials,
+		   (double)boots / trials);
 	}
 }
 

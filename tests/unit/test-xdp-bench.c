@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* xdp-bench 1.3.1 and 1.6.3 as they really print: all modes, terse and extended, with and without grouped digits, and every
- * way to end without a number. */
+/* xdp-bench 1.3.1 and 1.6.3 as they really print: all modes, terse and extended, with and without grouped digits, and
+ * every way to end without a number. */
 #include "jobs/check.h"
 #include "jobs/expand.h"
 #include "lib/fs.h"
@@ -21,23 +21,29 @@ static void run_release(struct run *p)
 
 static struct run_facts facts = {.nr_cpu = 2};
 
-static void parse_text(struct run *p, const char *mode, int warmup, int seconds, const char *more, const char *text, size_t len)
+static void parse_text(struct run *p, const char *mode, int warmup, int seconds, const char *more, const char *text,
+		       size_t len)
 {
-	_cleanup_free_ char *job = xasprintf("warmup: %ds\nruntime: %ds\nmonitors: []\nxdp-bench: {mode: %s%s}\n", warmup, seconds, mode,
-					     more ? more : "");
+	_cleanup_free_ char *job = xasprintf("warmup: %ds\nruntime: %ds\nmonitors: []\nxdp-bench: {mode: %s%s}\n",
+					     warmup, seconds, mode, more ? more : "");
 
 	*p = (struct run){0};
 	if (job_load_text("x.yaml", job, strlen(job), NULL, &p->l) < 0) {
 		ok(false, "a job: %s", err_msg());
 		return;
 	}
-	p->c = (struct parse_ctx){.job = &p->l.v[0], .facts = &facts, .result_dir = "/nonexistent", .out = &p->m, .verdict = RUN_OK,
+	p->c = (struct parse_ctx){.job = &p->l.v[0],
+				  .facts = &facts,
+				  .result_dir = "/nonexistent",
+				  .out = &p->m,
+				  .verdict = RUN_OK,
 				  .checks = &p->k};
 	p->r = program_find("xdp-bench")->parse(&p->c, text, len);
 }
 
 /* A sample, between texts of our own. */
-static void parse(struct run *p, const char *mode, int warmup, int seconds, const char *file, const char *before, const char *after)
+static void parse(struct run *p, const char *mode, int warmup, int seconds, const char *file, const char *before,
+		  const char *after)
 {
 	_cleanup_free_ char *path = xasprintf(DIR "%s", file);
 	_cleanup_buf_ struct buf b = {0}, all = {0};
@@ -68,7 +74,8 @@ static const char *verdict(const struct run *p, const char *check)
 /* Of each sample the intervals after the first `warmup`; means worked out by hand from the text. */
 static void test_samples(void)
 {
-	static const struct { const char *file, *mode; int warmup, seconds; const char *metric; double want; } good[] = {
+	static const struct { const char *file, *mode; int warmup,
+			     seconds; const char *metric; double want; } good[] = {
 		{"131-drop-e-i1.txt", "drop", 4, 3, "rx_pps", (43591 + 44450 + 37941) / 3.0},
 		{"131-drop-e-i1.txt", "drop", 4, 3, "drop_pps", (43591 + 44450 + 37941) / 3.0},
 		{"131-drop-e-i1.txt", "drop", 3, 2, "cpu0.rx_pps", (32092 + 43591) / 2.0},
@@ -93,12 +100,16 @@ static void test_samples(void)
 		{"131-redirect-cpu-e.txt", "redirect-cpu", 4, 2, "remote_drop_pps", (21157 + 21920) / 2.0},
 		{"131-redirect-cpu0-toggle.txt", "redirect-cpu", 4, 3, "enqueue_pps", (22186 + 16859 + 23486) / 3.0},
 		{"131-redirect-cpu0-toggle.txt", "redirect-cpu", 5, 2, "kthread_sched", (16085 + 22569) / 2.0},
-		{"131-redirect-cpu2-pass-s-toggle.txt", "redirect-cpu", 4, 3, "remote_pass_pps", (22628 + 21770 + 17980) / 3.0},
+		{"131-redirect-cpu2-pass-s-toggle.txt", "redirect-cpu", 4, 3, "remote_pass_pps",
+		 (22628 + 21770 + 17980) / 3.0},
 		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "enqueue_pps",
 		 (8102 + 8102 + 9183 + 9184 + 9450 + 9449) / 3.0},
-		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "kthread_pps", (16202 + 18296 + 18979) / 3.0},
-		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "cpu1.kthread_pps", (8099 + 9113 + 9530) / 3.0},
-		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "remote_redir_pps", (16202 + 18296 + 18979) / 3.0},
+		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "kthread_pps",
+		 (16202 + 18296 + 18979) / 3.0},
+		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "cpu1.kthread_pps",
+		 (8099 + 9113 + 9530) / 3.0},
+		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "remote_redir_pps",
+		 (16202 + 18296 + 18979) / 3.0},
 		{"131-redirect-cpu2-rr-redirect-toggle.txt", "redirect-cpu", 4, 3, "xmit_bulk_avg",
 		 (1.23 * 16261 + 1.28 * 18289 + 1.35 * 18982) / (16261 + 18289 + 18982)},
 		{"163-drop-e-i1.txt", "drop", 2, 1, "rx_pps", 2993324},
@@ -125,27 +136,36 @@ static void test_samples(void)
 		parse(&p, good[i].mode, good[i].warmup, good[i].seconds, good[i].file, "", "# ---- end\n");
 		if (!ok(p.r == 0, "%s", good[i].file))
 			printf("# %s: %s\n", run_verdict_word(p.c.verdict), p.c.cause ? p.c.cause : "");
-		is_near(value(&p, good[i].metric), good[i].want, 1e-6 * good[i].want, "%s: %s", good[i].file, good[i].metric);
+		is_near(value(&p, good[i].metric), good[i].want, 1e-6 * good[i].want, "%s: %s", good[i].file,
+			good[i].metric);
 	}
 }
 
 static void test_refused(void)
 {
-	static const struct { const char *file, *mode; int warmup, seconds; const char *before, *verdict, *cause; } bad[] = {
-		{"131-redirect-nopeer-e.txt", "redirect", 4, 2, "", "failed", "sent nothing on: 41712 pkt/s received, 83243 errors/s"},
-		{"163-redirect-nopeer-e.txt", "redirect", 1, 2, "", "failed", "sent nothing on: 1498980 pkt/s received, 1498979 errors/s (EOPNOTSUPP)"},
-		{"163-redirect-cpu-e.txt", "redirect-cpu", 1, 2, "", "incomplete", "status 1: Create CPU entry failed: Cannot allocate memory"},
+	static const struct { const char *file, *mode; int warmup, seconds; const char *before, *verdict,
+			     *cause; } bad[] = {
+		{"131-redirect-nopeer-e.txt", "redirect", 4, 2, "", "failed",
+		 "sent nothing on: 41712 pkt/s received, 83243 errors/s"},
+		{"163-redirect-nopeer-e.txt", "redirect", 1, 2, "", "failed",
+		 "sent nothing on: 1498980 pkt/s received, 1498979 errors/s (EOPNOTSUPP)"},
+		{"163-redirect-cpu-e.txt", "redirect-cpu", 1, 2, "", "incomplete",
+		 "status 1: Create CPU entry failed: Cannot allocate memory"},
 		{"163-redirect-cpu-toggle.txt", "redirect-cpu", 1, 2, "", "incomplete", "Create CPU entry failed"},
 		{"163-redirect-cpu2-pass.txt", "redirect-cpu", 1, 2, "", "incomplete", "Create CPU entry failed"},
 		{"163-redirect-cpu2-redirect.txt", "redirect-cpu", 1, 2, "", "incomplete", "Create CPU entry failed"},
 		{"163-redirect-map.txt", "redirect-map", 1, 2, "", "incomplete", "status 4: "},
 		{"131-on-6.18-fails.txt", "drop", 1, 2, "# exit status: 4\n# ---- stderr\n", "incomplete",
 		 "status 4: Failed to attach XDP program: No such process"},
-		{"131-errors.txt", "drop", 1, 2, "# exit status: 1\n# ---- stderr\n", "incomplete", "Unable to read PID from lockfile: File exists"},
+		{"131-errors.txt", "drop", 1, 2, "# exit status: 1\n# ---- stderr\n", "incomplete",
+		 "Unable to read PID from lockfile: File exists"},
 		{"163-errors.txt", "drop", 1, 2, "# exit status: 4\n# ---- stderr\n", "incomplete", "status 4: "},
-		{"131-nobpffs-redirect-cpu.txt", "redirect-cpu", 1, 2, "# exit status: 0\n# ---- stdout\n", "failed", "no packet arrived"},
-		{"131-kill9-stale-lock.txt", "drop", 1, 2, "# exit status: 137\n# ---- stderr\n", "incomplete", "status 137"},
-		{"131-drop-e-i1.txt", "drop", 3, 9, "", "failed", "printed 7 intervals, 3 of the warm-up and 9 were wanted"},
+		{"131-nobpffs-redirect-cpu.txt", "redirect-cpu", 1, 2, "# exit status: 0\n# ---- stdout\n", "failed",
+		 "no packet arrived"},
+		{"131-kill9-stale-lock.txt", "drop", 1, 2, "# exit status: 137\n# ---- stderr\n", "incomplete",
+		 "status 137"},
+		{"131-drop-e-i1.txt", "drop", 3, 9, "", "failed",
+		 "printed 7 intervals, 3 of the warm-up and 9 were wanted"},
 		{"131-drop-e-i1.txt", "drop", 0, 3, "", "failed", "no packet arrived"},
 	};
 
@@ -183,7 +203,9 @@ static void test_checks(void)
 static void test_guest(void)
 {
 	static const struct { const char *name; double want; } values[] = {
-		{"xdp-bench.rx_pps", (37778 + 33958 + 35513 + 47683 + 52650 + 58192 + 59091 + 60508 + 41527) / 9.0}, {"pktgen.pps", (681888 - 169104) / (26.67 - 15.54)}, {"pktgen.errors_per_sec", (1020760 - 248438) / (26.67 - 15.54)},
+		{"xdp-bench.rx_pps", (37778 + 33958 + 35513 + 47683 + 52650 + 58192 + 59091 + 60508 + 41527) / 9.0},
+		{"pktgen.pps", (681888 - 169104) / (26.67 - 15.54)},
+		{"pktgen.errors_per_sec", (1020760 - 248438) / (26.67 - 15.54)},
 		{"ethtool.receiver.rx_queue_0_xdp_packets", (706498 - 183248) / (27.36 - 15.99)},
 	};
 	RUN p;
@@ -217,7 +239,8 @@ static void test_one_cpu(void)
 	is_int(p.r, 0, "one CPU%s%s", p.c.cause ? ": " : "", p.c.cause ? p.c.cause : "");
 	is_near(value(&p, "rx_pps"), (15754 + 15753 + 15749) / 3.0, 1e-6, "its rate");
 	v = metric_set_get(&p.m, "icount.instructions_per_op");
-	is_near(v ? v->value : NAN, 125e6 / ((15754 + 15753 + 15749) / 3.0), 1e-6, "is the inverse of a packet's instructions");
+	is_near(v ? v->value : NAN, 125e6 / ((15754 + 15753 + 15749) / 3.0), 1e-6,
+		"is the inverse of a packet's instructions");
 	ok(v && v->kpi, "a KPI");
 	is_str(verdict(&p, "placement"), "unknown", "no CPUs to part");
 	is_int(p.c.verdict, RUN_OK, "which is no reason not to trust it");
@@ -269,20 +292,23 @@ static void test_mail_form(void)
 /* The machine that only sends. */
 static void test_generator_role(void)
 {
-	static const char text[] = "# role: generator\n# generator: eth2 driver ixgbe cpu 0 threads 2 burst 32\n# ---- before\n"
-				   "@ 10.00 pktgen eth2@0\n     pkts-sofar: 1000  errors: 0\n@ 10.00 pktgen eth2@1\n     pkts-sofar: 2000  errors: 0\n"
-				   "@ 10.10 ethtool generator eth2\nNIC statistics:\n     port.tx_size_64: 500\n     tx-0.packets: 7\n# ---- after\n"
-				   "@ 20.00 pktgen eth2@0\n     pkts-sofar: 71000  errors: 0\n@ 20.00 pktgen eth2@1\n     pkts-sofar: 82000  errors: 10\n"
-				   "@ 20.10 ethtool generator eth2\nNIC statistics:\n     port.tx_size_64: 1500\n     tx-0.packets: 7\n"
-				   "# exit status: 0\n# ---- stdout\n# ---- stderr\n# ---- generator\nDevice: eth2@0\n"
-				   "Result: OK: 842795(c832868+d9927) usec, 60000 (60byte,0frags)\n  71191pps 34Mb/sec (34171680bps) errors: 4\n"
-				   "Device: eth2@1\nResult: OK: 66300(c65851+d449) usec, 3000 (60byte,0frags)\n"
-				   "  45248pps 21Mb/sec (21719040bps) errors: 0\n# ---- end\n";
+	static const char text[] =
+		"# role: generator\n# generator: eth2 driver ixgbe cpu 0 threads 2 burst 32\n# ---- before\n"
+		"@ 10.00 pktgen eth2@0\n     pkts-sofar: 1000  errors: 0\n@ 10.00 pktgen eth2@1\n     pkts-sofar: 2000  errors: 0\n"
+		"@ 10.10 ethtool generator eth2\nNIC statistics:\n     port.tx_size_64: 500\n     tx-0.packets: 7\n# ---- after\n"
+		"@ 20.00 pktgen eth2@0\n     pkts-sofar: 71000  errors: 0\n@ 20.00 pktgen eth2@1\n     pkts-sofar: 82000  errors: 10\n"
+		"@ 20.10 ethtool generator eth2\nNIC statistics:\n     port.tx_size_64: 1500\n     tx-0.packets: 7\n"
+		"# exit status: 0\n# ---- stdout\n# ---- stderr\n# ---- generator\nDevice: eth2@0\n"
+		"Result: OK: 842795(c832868+d9927) usec, 60000 (60byte,0frags)\n  71191pps 34Mb/sec (34171680bps) errors: 4\n"
+		"Device: eth2@1\nResult: OK: 66300(c65851+d449) usec, 3000 (60byte,0frags)\n"
+		"  45248pps 21Mb/sec (21719040bps) errors: 0\n# ---- end\n";
 	static const struct { const char *name; double want; } values[] = {
-		{"pktgen.pps", 15000}, {"pktgen.errors_per_sec", 1}, {"pktgen.total.pps", 71191 + 45248}, {"pktgen.total.errors", 4},
+		{"pktgen.pps", 15000}, {"pktgen.errors_per_sec", 1}, {"pktgen.total.pps", 71191 + 45248},
+		{"pktgen.total.errors", 4},
 		{"ethtool.generator.port.tx_size_64", 100},
 	};
-	static const char no_device[] = "# role: generator\n# ---- generator\nResult: ERROR: can not add device nosuch0@0\n# ---- end\n";
+	static const char no_device[] =
+		"# role: generator\n# ---- generator\nResult: ERROR: can not add device nosuch0@0\n# ---- end\n";
 	static const char by_socket[] = "# role: generator\n# ---- before\n@ 10 sent eth2\npkts-sofar: 100 errors: 0\n"
 					"# ---- after\n@ 20 sent eth2\npkts-sofar: 300 errors: 0\n# ---- end\n";
 	RUN p, q;
@@ -295,7 +321,8 @@ static void test_generator_role(void)
 		is_near(v ? v->value : NAN, values[i].want, 1e-9, "%s", values[i].name);
 	}
 	parse_text(&q, "drop", 3, 10, NULL, by_socket, strlen(by_socket));
-	ok(q.r == 0 && metric_set_get(&q.m, "generator.pps") && metric_set_get(&q.m, "generator.pps")->value == 20, "a sender with sockets");
+	ok(q.r == 0 && metric_set_get(&q.m, "generator.pps") && metric_set_get(&q.m, "generator.pps")->value == 20,
+	   "a sender with sockets");
 	run_release(&q);
 	ok(!metric_set_get(&p.m, "ethtool.generator.tx-0.packets"), "what did not move is left out");
 	parse_text(&q, "drop", 3, 10, NULL, no_device, strlen(no_device));

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Means over the samples, in kB. Memused is MemTotal - MemFree, max_used_kB its maximum (lkp-tests gives the mean of the
- * maximum so far).
+ * Means over the samples, in kB. Memused is MemTotal - MemFree, max_used_kB its maximum (lkp-tests gives the mean of
+ * the maximum so far).
  */
 #include "jobs/sample.h"
 

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * mpstat's figures, made from /proc/stat itself: for each interval the share of each kind of time, then the mean over the
- * intervals. guest time is counted in user time by the kernel and taken out again, as mpstat does.
+ * mpstat's figures, made from /proc/stat itself: for each interval the share of each kind of time, then the mean over
+ * the intervals. guest time is counted in user time by the kernel and taken out again, as mpstat does.
  *
  *	mpstat.cpu.all.usr% ...         all CPUs
  *	mpstat.cpu.N.usr% ...           each of the first 64
- *	mpstat.max_utilization_pct      the busiest interval of all CPUs together, and .seconds, when that was. (lkp-tests takes
- *	                                the busiest single CPU too, so that one busy CPU always gives 100.)
+ *	mpstat.max_utilization_pct      the busiest interval of all CPUs together, and .seconds, when that was.
+ * (lkp-tests takes the busiest single CPU too, so that one busy CPU always gives 100.)
  */
 #include "jobs/check.h"
 #include "jobs/sample.h"

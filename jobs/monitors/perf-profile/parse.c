@@ -6,9 +6,9 @@
  *	perf-profile.self.EVENT.SYMBOL          per cent with it at the top
  *	perf-profile.calltrace.EVENT.A.B.C.D.E  the first five functions of a chain, callee first
  *
- * .isra.N, .constprop.N and .part.N are cut off and equal names added up; what comes to less than 0.05 % is left out. EVENT
- * is what the report's own header says was sampled: perf falls back from cycles:pp to cpu-clock without a word. The
- * modifiers of a software event mean nothing and are cut off: cpu-clock:ppH is cpu-clock, cycles:pp cycles-pp.
+ * .isra.N, .constprop.N and .part.N are cut off and equal names added up; what comes to less than 0.05 % is left out.
+ * EVENT is what the report's own header says was sampled: perf falls back from cycles:pp to cpu-clock without a word.
+ * The modifiers of a software event mean nothing and are cut off: cpu-clock:ppH is cpu-clock, cycles:pp cycles-pp.
  *
  * Where there is a report by CPU besides: perf-profile.cpuN.EVENT.SYMBOL, per cent of that CPU's own samples.
  */

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * nr_* and thresholds say how much there is: the mean. All else, and of nr_* what only ever grows, is counted: last - first.
- * (lkp-tests knows some of the counters by name and averages the others.)
+ * nr_* and thresholds say how much there is: the mean. All else, and of nr_* what only ever grows, is counted: last -
+ * first. (lkp-tests knows some of the counters by name and averages the others.)
  */
 #include "jobs/sample.h"
 
 static bool is_counter(const char *name)
 {
 	static const char *const growing[] = {"nr_dirtied", "nr_written", "nr_throttled_written", "nr_vmscan_write",
-					      "nr_vmscan_immediate_reclaim", "nr_foll_pin_acquired", "nr_foll_pin_released",
-					      "nr_tlb_remote_flush", "nr_tlb_remote_flush_received", "nr_tlb_local_flush_all",
+					      "nr_vmscan_immediate_reclaim", "nr_foll_pin_acquired",
+					      "nr_foll_pin_released",
+					      "nr_tlb_remote_flush", "nr_tlb_remote_flush_received",
+					      "nr_tlb_local_flush_all",
 					      "nr_tlb_local_flush_one", "nr_unstable"};
 
 	for (size_t i = 0; i < ARRAY_SIZE(growing); i++)

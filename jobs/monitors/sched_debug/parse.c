@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * Sections "cpu#0, 2400 MHz", "cfs_rq[0]:/", "rt_rq[0]:/", "dl_rq[0]:" with lines "  .field  : value". For each field of each
- * section, over the CPUs of a sample: avg, max, min and stddev (of all CPUs, not of a sample of them), then the mean over
- * the samples: sched_debug.cfs_rq:/.load_avg.avg as lkp-tests has it. Queues of groups other than the root are left out.
+ * Sections "cpu#0, 2400 MHz", "cfs_rq[0]:/", "rt_rq[0]:/", "dl_rq[0]:" with lines "  .field  : value". For each field
+ * of each section, over the CPUs of a sample: avg, max, min and stddev (of all CPUs, not of a sample of them), then the
+ * mean over the samples: sched_debug.cfs_rq:/.load_avg.avg as lkp-tests has it. Queues of groups other than the root
+ * are left out.
  */
 #include "jobs/sample.h"
 #include "lib/spread.h"
@@ -116,4 +117,5 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	return 0;
 }
 
-const struct program_ops monitor_sched_debug = {.name = "sched_debug", .parse = parse, .file = "sched_debug", .optional = true};
+const struct program_ops monitor_sched_debug = {
+	.name = "sched_debug", .parse = parse, .file = "sched_debug", .optional = true};

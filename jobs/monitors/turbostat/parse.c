@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
- * A header line, repeated for each interval, then a summary row whose Core and CPU are "-" and a row for each CPU. The summary
- * rows count: the mean over the intervals, under the header's words, as turbostat.PkgWatt. The last one may be short: it is
- * the interval that the end of the test fell into.
+ * A header line, repeated for each interval, then a summary row whose Core and CPU are "-" and a row for each CPU. The
+ * summary rows count: the mean over the intervals, under the header's words, as turbostat.PkgWatt. The last one may be
+ * short: it is the interval that the end of the test fell into.
  */
 #include "jobs/sample.h"
 
@@ -54,4 +54,5 @@ static int parse(struct parse_ctx *c, const char *text, size_t len)
 	return 0;
 }
 
-const struct program_ops monitor_turbostat = {.name = "turbostat", .parse = parse, .file = "turbostat", .optional = true};
+const struct program_ops monitor_turbostat = {
+	.name = "turbostat", .parse = parse, .file = "turbostat", .optional = true};

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
-/* engines.c - the tools that can stand in for neper. What each of them prints when it fails is looked for: some exit with 0. */
+/* engines.c - the tools that can stand in for neper. What each of them prints when it fails is looked for: some exit
+ * with 0. */
 #include "jobs/programs/neper/neper.h"
 #include "lib/json.h"
 
@@ -70,8 +71,8 @@ static void netperf_list(char *line, struct neper_figures *f, const struct neper
 	figure_add(f, "latency_mean", v[5], "us", -1, true);
 }
 
-/* TCP_STREAM: recv size, send size, message size, s, rate. UDP_STREAM: size, message, s, okay, errors, sent rate, and below it
- * size, s, okay, rate that arrived. */
+/* TCP_STREAM: recv size, send size, message size, s, rate. UDP_STREAM: size, message, s, okay, errors, sent rate, and
+ * below it size, s, okay, rate that arrived. */
 static void netperf_table(char *line, struct neper_figures *f, const struct neper_section *s, size_t *before,
 			  bool *rated)
 {
@@ -181,7 +182,8 @@ static bool after(const char *line, const char *label, double *ret)
 	return number(word, ret);
 }
 
-struct sockperf { double scale, seconds, messages, rate, mbps; struct { double percent, us; } p[32]; size_t n; double mean, dev, min, max; };
+struct sockperf { double scale, seconds, messages, rate,
+		 mbps; struct { double percent, us; } p[32]; size_t n; double mean, dev, min, max; };
 
 static void sockperf_line(char *line, struct sockperf *k)
 {

@@ -7,8 +7,8 @@
  *	neper.TEST.transactions     in the whole time
  *	neper.TEST.client_cpu_s     user + system; server_cpu_s likewise
  *
- * neper's percentiles are upper bounds of buckets, 64 to an octave: a step is 0.8 to 1.6 %. Its throughput is the slope of a
- * line through samples; correlation_coefficient says how straight that line is. The client of a stream knows only
+ * neper's percentiles are upper bounds of buckets, 64 to an octave: a step is 0.8 to 1.6 %. Its throughput is the slope
+ * of a line through samples; correlation_coefficient says how straight that line is. The client of a stream knows only
  * what the server told it, remote_throughput in bit/s. Both ends accept different -T and -F without a word.
  */
 #include "jobs/check.h"
@@ -65,9 +65,11 @@ void figure_percentile(struct neper_figures *f, const char *percent, double us)
 /* ---- neper ---- */
 
 static const char *const keys[] = {"num_threads", "num_flows", "invalid_secret_count", "num_transactions", "throughput",
-				   "remote_throughput", "correlation_coefficient", "utime_start", "utime_end", "stime_start",
+				   "remote_throughput", "correlation_coefficient", "utime_start", "utime_end",
+				   "stime_start",
 				   "stime_end", "time_start", "time_end", "local_throughput", "total_run_time"};
-enum { K_THREADS, K_FLOWS, K_SECRETS, K_TRANSACTIONS, K_THROUGHPUT, K_REMOTE, K_CORRELATION, K_USER0, K_USER1, K_SYS0, K_SYS1,
+enum { K_THREADS, K_FLOWS, K_SECRETS, K_TRANSACTIONS, K_THROUGHPUT, K_REMOTE, K_CORRELATION, K_USER0, K_USER1, K_SYS0,
+      K_SYS1,
        K_START, K_END, K_LOCAL, K_RUN_TIME, N_KEYS };
 
 static void read_neper(struct parse_ctx *c, const struct neper_part *p, double v[N_KEYS], struct neper_figures *f)
@@ -225,8 +227,8 @@ static int store(struct parse_ctx *c, const struct neper_figures *f, const char 
 		const struct neper_figure *v = &f->v[i];
 		_cleanup_free_ char *name = xasprintf("neper.%s.%s", test, v->name);
 
-		metric_set_add(c->out, name, v->mean ? v->sum / (double)v->n : v->sum, *v->unit ? v->unit : NULL, v->direction,
-			       !strcmp(v->name, "throughput") || !strcmp(v->name, "latency_p50"));
+		metric_set_add(c->out, name, v->mean ? v->sum / (double)v->n : v->sum, *v->unit ? v->unit : NULL,
+			       v->direction, !strcmp(v->name, "throughput") || !strcmp(v->name, "latency_p50"));
 	}
 	return 0;
 }

@@ -2,23 +2,35 @@
 /*
  * lines.c - the output of xdp-bench 1.3 to 1.6, terse or extended, in any locale.
  *
- * An interval begins with "Summary" or "IN->OUT" and pairs of number and unit; extended output has a block of lines under
- * it, each a label and pairs, and "cpu:N" lines below a label for each CPU. All numbers are rates, whatever the interval.
- * Its own totals are not used: before 1.5.2 they add rates, which is wrong for intervals other than a second.
+ * An interval begins with "Summary" or "IN->OUT" and pairs of number and unit; extended output has a block of lines
+ * under it, each a label and pairs, and "cpu:N" lines below a label for each CPU. All numbers are rates, whatever the
+ * interval. Its own totals are not used: before 1.5.2 they add rates, which is wrong for intervals other than a second.
  *
- * Commas group digits where en_US.UTF-8 is installed. Quoting ("> ", "| ") and collapsed blanks, as mails have them, are
- * taken too.
+ * Commas group digits where en_US.UTF-8 is installed. Quoting ("> ", "| ") and collapsed blanks, as mails have them,
+ * are taken too.
  */
 #include "jobs/programs/xdp-bench/xdp.h"
 
 enum xdp_block {
-	B_NONE, B_SUMMARY, B_RECEIVE, B_REDIRECT, B_REDIRECT_ERR, B_ENQUEUE, B_KTHREAD, B_STATS, B_EXCEPTION, B_XMIT, B_DEVMAP
+	B_NONE,
+	B_SUMMARY,
+	B_RECEIVE,
+	B_REDIRECT,
+	B_REDIRECT_ERR,
+	B_ENQUEUE,
+	B_KTHREAD,
+	B_STATS,
+	B_EXCEPTION,
+	B_XMIT,
+	B_DEVMAP
 };
 
 /* First word of a line, and how many words its label has. */
 static const struct { const char *word; enum xdp_block block; size_t words; } labels[] = {
-	{"Summary", B_SUMMARY, 1}, {"receive", B_RECEIVE, 1}, {"redirect", B_REDIRECT, 1}, {"redirect_err", B_REDIRECT_ERR, 1},
-	{"enqueue", B_ENQUEUE, 4}, {"kthread", B_KTHREAD, 1}, {"xdp_stats", B_STATS, 1}, {"xdp_exception", B_EXCEPTION, 1},
+	{"Summary", B_SUMMARY, 1}, {"receive", B_RECEIVE, 1}, {"redirect", B_REDIRECT, 1},
+	{"redirect_err", B_REDIRECT_ERR, 1},
+	{"enqueue", B_ENQUEUE, 4}, {"kthread", B_KTHREAD, 1}, {"xdp_stats", B_STATS, 1},
+	{"xdp_exception", B_EXCEPTION, 1},
 	{"xmit", B_XMIT, 2}, {"devmap_xmit", B_DEVMAP, 1},
 };
 

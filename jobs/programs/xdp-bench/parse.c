@@ -93,8 +93,8 @@ static void note_error(struct output *o, const char *line)
 	}
 }
 
-/* Line k ends k seconds after the start. Those in which the measured part begins and ends are not of it. When it started is
- * known to some tenths of a second only: it was looked for five times a second. */
+/* Line k ends k seconds after the start. Those in which the measured part begins and ends are not of it. When it
+ * started is known to some tenths of a second only: it was looked for five times a second. */
 static void set_window(struct output *o)
 {
 	double from = ceil(o->begin - o->attached_at + 0.5), to = floor(o->end - o->attached_at - 0.2);
@@ -179,8 +179,8 @@ static int check_ran(struct parse_ctx *c, const struct output *o, const char *mo
 
 /* ---- was it valid? ---- */
 
-/* Packets that should have been worked on and were not. Dropping is no error where it is the work: in drop mode xdp-bench
- * counts it apart. Short output has one number for all, in which what two counters saw is there twice. */
+/* Packets that should have been worked on and were not. Dropping is no error where it is the work: in drop mode
+ * xdp-bench counts it apart. Short output has one number for all, in which what two counters saw is there twice. */
 static void check_errors(struct parse_ctx *c, const struct output *o)
 {
 	static const struct { enum xdp_figure f; const char *what; } kinds[] = {
@@ -264,8 +264,8 @@ static void check_placement(struct parse_ctx *c, const struct output *o)
 			  generates_on(o, rx) ? ": too few CPUs to part them" : "");
 }
 
-/* The driver's own count of packets that met XDP, against what xdp-bench saw in the same time. The two clocks are read at
- * somewhat different times: a second's worth may be missing. */
+/* The driver's own count of packets that met XDP, against what xdp-bench saw in the same time. The two clocks are read
+ * at somewhat different times: a second's worth may be missing. */
 static void check_cross(struct parse_ctx *c, const struct output *o)
 {
 	double at[2], most, seen, counted = xdp_receiver_count(&o->k, "rx_queue_*_xdp_packets", at);
@@ -333,8 +333,8 @@ static int generator_only(struct parse_ctx *c, const struct output *o)
 	return 0;
 }
 
-/* Where time is a count of instructions and the one CPU never idles, a packet's share of it is what it takes all the way:
- * generator, receiver and what follows. */
+/* Where time is a count of instructions and the one CPU never idles, a packet's share of it is what it takes all the
+ * way: generator, receiver and what follows. */
 static void add_icount(struct parse_ctx *c, const struct output *o)
 {
 	double soft, busy = o->k.cpus ? cpu_busy(o->k.cpus, 0, &soft) : NAN, rx = xdp_mean(&o->x, X_RX);
