@@ -13,7 +13,7 @@ int store_checks_put(struct store *s, int64_t run, const struct check_set *check
 		const struct check *c = &checks->v[i];
 
 		r = db_exec(s, "INSERT INTO run_check (run, name, verdict, evidence, capped) VALUES (?, ?, ?, ?, ?)",
-			    INT(run), TEXT(c->name), TEXT(c->verdict), TEXT(c->evidence), INT(c->capped));
+			    INT(run), TEXT(c->name), TEXT(check_verdict_word(c->verdict)), TEXT(c->evidence), INT(c->capped));
 		if (r < 0)
 			err_prefix(r, "check '%s'", c->name);
 	}

@@ -95,12 +95,14 @@ int store_known_reach(struct store *s, const char *tree, struct db_profile **ret
 }
 
 static const struct field PAIR_CHECK_FIELDS[] = {
-	FIELD(struct db_pair_check, build, "build", FT_INT),	     FIELD(struct db_pair_check, base, "base", FT_TEXT),
-	FIELD(struct db_pair_check, job, "job", FT_TEXT),	     FIELD(struct db_pair_check, tbox_group,
-									   "tbox_group", FT_TEXT),
-	FIELD(struct db_pair_check, name, "name", FT_TEXT),	     FIELD(struct db_pair_check, verdict, "verdict",
-									   FT_TEXT),
-	FIELD(struct db_pair_check, evidence, "evidence", FT_TEXT), FIELD(struct db_pair_check, time, "time", FT_INT),
+	FIELD(struct db_pair_check, build, "build", FT_INT),
+	FIELD(struct db_pair_check, base, "base", FT_TEXT),
+	FIELD(struct db_pair_check, job, "job", FT_TEXT),
+	FIELD(struct db_pair_check, tbox_group, "tbox_group", FT_TEXT),
+	FIELD(struct db_pair_check, name, "name", FT_TEXT),
+	FIELD(struct db_pair_check, verdict, "verdict", FT_WORD, .words = &check_verdict_words),
+	FIELD(struct db_pair_check, evidence, "evidence", FT_TEXT),
+	FIELD(struct db_pair_check, time, "time", FT_INT),
 };
 ENTITY(PAIR_CHECK, "check", "pair_check", db_pair_check);
 
@@ -113,7 +115,7 @@ int store_pair_check_put(struct store *s, const struct db_pair_check *c)
 			   "VALUES (?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET verdict = excluded.verdict, "
 			   "evidence = excluded.evidence, time = excluded.time",
 			   INT(c->build), TEXT(c->base), TEXT(c->job), TEXT(c->tbox_group), TEXT(c->name),
-			   TEXT(c->verdict), TEXT(c->evidence), INT(c->time ? c->time : now_usec())),
+			   TEXT(check_verdict_word(c->verdict)), TEXT(c->evidence), INT(c->time ? c->time : now_usec())),
 		   0);
 }
 

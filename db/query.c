@@ -29,8 +29,6 @@ struct query_topic {
 	const char *needs;              /* a filter that must be given */
 };
 
-static const char *const check_verdicts[] = {"pass", "fail", "unknown"};
-static const struct words check_words = {"verdict of a check", check_verdicts, ARRAY_SIZE(check_verdicts)};
 /* Shared conditions. The argument's number is the filter's + 1; ?11 is query_filter.send_option. */
 #define ONE_OF(col, n) "instr(',' || ?" n " || ',', ',' || " col " || ',')"
 #define JOB_IS(alias) "(" alias ".id = ?3 OR " alias ".name = ?3 OR " alias ".name GLOB ?3)"
@@ -100,7 +98,7 @@ static const struct query_topic questions[] = {
 		   [F_MACHINE] = MACHINE_IS("m"), [F_SINCE] = "c.time >= ?7", [F_UNTIL] = "c.time < ?8",
 		   [F_VERDICT] = ONE_OF("r.verdict", "6"), [F_STATE] = ONE_OF("c.verdict", "9"),
 		   [F_CASE] = CASE_JOB("c.job")},
-	 .states = &check_words, .order = "c.time{dir}, c.run{dir}, c.name{dir}"},
+	 .states = &check_verdict_words, .order = "c.time{dir}, c.run{dir}, c.name{dir}"},
 	{.what = "metrics", .from = "metric k JOIN value v ON v.metric = k.id",
 	 .col = {{"metric", "k.name"}, {"unit", "k.unit"},
 		 {"better", "CASE k.direction WHEN 1 THEN 'higher' WHEN -1 THEN 'lower' END"},

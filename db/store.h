@@ -203,7 +203,9 @@ int store_reach(struct store *s, int64_t profile, const char *function,
 int store_reaches(struct store *s, int64_t profile, struct db_reach **ret, size_t *ret_n);      /* all, by name */
 
 /* A check of two commits, base and the build's own, in a job on a tbox group (jobs/check.h has the names). */
-struct db_pair_check { int64_t build; char *base, *job, *tbox_group, *name, *verdict, *evidence; usec_t time; };
+struct db_pair_check {
+	int64_t build; char *base, *job, *tbox_group, *name, *evidence; enum check_verdict verdict; usec_t time;
+};
 void db_pair_check_release(struct db_pair_check *c);
 int store_pair_check_put(struct store *s, const struct db_pair_check *c); /* replaces an earlier one; time 0: now */
 int store_pair_check_get(struct store *s, int64_t build, const char *base, const char *job, const char *tbox_group,

@@ -20,9 +20,6 @@
 #define KPB_JOBS_CHECK_H
 #include "jobs/job.h"
 
-#define CHECK_PASS "pass"
-#define CHECK_FAIL "fail"
-#define CHECK_UNKNOWN "unknown"
 #define CHECK_REACH "reach"
 
 /* Adds a result, or worsens the one of that name. */

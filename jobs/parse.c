@@ -92,7 +92,7 @@ static int run_parsers(struct parse_ctx *c)
 static void distrust(struct parse_ctx *c)
 {
 	for (size_t i = 0; i < c->checks->n; i++)
-		if (streq(c->checks->v[i].verdict, CHECK_FAIL)) {
+		if (c->checks->v[i].verdict == CHECK_FAIL) {
 			(void)parse_fail(c, RUN_UNTRUSTED, "%s: %s", c->checks->v[i].name, c->checks->v[i].evidence);
 			return;
 		}

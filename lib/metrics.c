@@ -43,9 +43,11 @@ void metric_set_release(struct metric_set *m)
 
 /* ---- checks ---- */
 
-static int badness(const char *verdict) { return streq(verdict, "fail") ? 2 : streq(verdict, "unknown") ? 1 : 0; }
+WORDS_DEFINE(check_verdict, CHECK_VERDICTS, "verdict of a check");
 
-struct check *check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...)
+static int badness(enum check_verdict v) { return v == CHECK_FAIL ? 2 : v == CHECK_UNKNOWN ? 1 : 0; }
+
+struct check *check_set_add(struct check_set *c, const char *name, enum check_verdict verdict, const char *fmt, ...)
 {
 	_cleanup_free_ char *text = NULL;
 	struct check *k = NULL;

@@ -4,7 +4,7 @@
  */
 #ifndef KPB_LIB_METRICS_H
 #define KPB_LIB_METRICS_H
-#include "lib/base.h"
+#include "lib/words.h"
 
 struct metric_value { char *name; double value; const char *unit; int direction; bool kpi; };
 struct metric_set { struct metric_value *v; size_t n, cap; };
@@ -13,16 +13,19 @@ int metric_set_add(struct metric_set *m, const char *name, double value, const c
 const struct metric_value *metric_set_get(const struct metric_set *m, const char *name);
 void metric_set_release(struct metric_set *m);
 
-/* Was the test valid? Verdicts are "pass", "fail" and "unknown". jobs/check.h has the checks themselves. */
+/* Was the test valid? jobs/check.h has the checks themselves. */
+#define CHECK_VERDICTS(X) X(CHECK_PASS, "pass") X(CHECK_FAIL, "fail") X(CHECK_UNKNOWN, "unknown")
+WORDS_ENUM(check_verdict, CHECK_VERDICTS);
 struct check {
-	char *name; const char *verdict; char *evidence;
+	char *name, *evidence;
+	enum check_verdict verdict;
 	bool capped;    /* unknown, since a limit outside of the kernel was reached: the result is a lower bound */
 };
 struct check_set { struct check *v; size_t n, cap; };
-/* Adds a check, or worsens the one of that name: a fail stays, an unknown gives way to a fail only. verdict must be one
- * of the three constants; evidence is made safe for terminals. Returns the check where that was taken, else NULL. */
-struct check *check_set_add(struct check_set *c, const char *name, const char *verdict, const char *fmt, ...)
-	_printf_(4, 5);
+/* Adds a check, or worsens the one of that name: a fail stays, an unknown gives way to a fail only. The evidence is
+ * made safe for terminals. Returns the check where that was taken, else NULL. */
+struct check *check_set_add(struct check_set *c, const char *name, enum check_verdict verdict, const char *fmt,
+			    ...) _printf_(4, 5);
 const struct check *check_set_get(const struct check_set *c, const char *name);
 void check_set_release(struct check_set *c);
 

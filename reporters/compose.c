@@ -176,13 +176,13 @@ static void add_reach(struct store *s, const struct facts *f, bool first, struct
 	if (first)
 		buf_adds(out, "validity:\n");
 	buf_addf(&t, "%s: ",
-		 streq(k.verdict, CHECK_PASS)	? "passed"
-		 : streq(k.verdict, CHECK_FAIL) ? "failed"
+		 k.verdict == CHECK_PASS	? "passed"
+		 : k.verdict == CHECK_FAIL ? "failed"
 						: "unknown");
 	buf_add_shown(&t, k.evidence);
 	buf_adds(out, "  ");
 	add_wrapped(out, k.name, buf_str(&t));
-	if (streq(k.verdict, CHECK_FAIL))
+	if (k.verdict == CHECK_FAIL)
 		add_wrapped(
 			out, "warning",
 			"the job never executes the changed functions, and yet the results differ: the place of code in "

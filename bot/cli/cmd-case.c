@@ -107,8 +107,8 @@ static void tell_reach(struct story *s, struct ctx *c, const struct facts *f)
 
 	if (f->bad_build.id && store_pair_check_get(c->store, f->bad_build.id, f->good, f->cmp.job,
 						    f->machine.tbox_group, CHECK_REACH, &k) >= 0) {
-		tell(s, "reach", "reach", "%s: %s", k.verdict, k.evidence);
-		json_object_object_add(s->o, "reach_verdict", json_text(k.verdict));
+		tell(s, "reach", "reach", "%s: %s", check_verdict_word(k.verdict), k.evidence);
+		json_object_object_add(s->o, "reach_verdict", json_text(check_verdict_word(k.verdict)));
 	}
 	db_pair_check_release(&k);
 }

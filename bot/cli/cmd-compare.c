@@ -110,10 +110,7 @@ static void add_reach(struct ctx *c, const struct column *a, const struct column
 				&k);
 	if (r >= 0)
 		strv_addf(&v->validity, "%.12s: %s %s: %s", x->commit, k.name,
-			  streq(k.verdict, CHECK_PASS)	 ? "passed"
-			  : streq(k.verdict, CHECK_FAIL) ? "failed"
-							 : "unknown",
-			  k.evidence);
+			  k.verdict == CHECK_PASS ? "passed" : k.verdict == CHECK_FAIL ? "failed" : "unknown", k.evidence);
 	db_pair_check_release(&k);
 	db_build_release(&b);
 }

@@ -320,7 +320,7 @@ static void add_failed(struct engine *e, const struct scope *s, const char *comm
 static int end_judged(struct engine *e, const struct scope *s, const struct judged *j)
 {
 	struct db_pair_check reach = {0};
-	bool unreached = engine_reach(e, s, s->cmp.base, s->cmp.head, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL);
+	bool unreached = engine_reach(e, s, s->cmp.base, s->cmp.head, &reach) >= 0 && reach.verdict == CHECK_FAIL;
 	_cleanup_buf_ struct buf what = {0};
 	_cleanup_buf_ struct buf beside = {0};
 	int r;

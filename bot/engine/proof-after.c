@@ -16,7 +16,7 @@ static int conclude(struct engine *e, const struct scope *s, struct db_case *c, 
 
 	free(p->revert);
 	p->revert = said;
-	if (p->parent && engine_reach(e, s, p->parent, c->culprit, &reach) >= 0 && streq(reach.verdict, CHECK_FAIL))
+	if (p->parent && engine_reach(e, s, p->parent, c->culprit, &reach) >= 0 && reach.verdict == CHECK_FAIL)
 		store_event(e->store, c->id, s->cmp.id, 0,
 			    "warning: %.12s is not reached, so the place of code in memory or something "
 			    "else did it: %s",

@@ -31,10 +31,10 @@ static const char *means_text(const char *means)
 	return "all instructions of an extra boot were counted";
 }
 
-static int look(struct store *s, const struct reach_pair *q, const struct db_profile *p, const char **ret_verdict,
+static int look(struct store *s, const struct reach_pair *q, const struct db_profile *p, enum check_verdict *ret_verdict,
 		struct buf *evidence)
 {
-	static const char *const verdicts[] = {
+	static const enum check_verdict verdicts[] = {
 		[REACH_YES] = CHECK_PASS, [REACH_NO] = CHECK_FAIL, [REACH_OPEN] = CHECK_UNKNOWN};
 	_cleanup_free_ char *map = symbols_path(q->head->image_path ? q->head->image_path : "");
 	_cleanup_(symbols_release) struct symbols sym = {0};
@@ -56,7 +56,7 @@ static int look(struct store *s, const struct reach_pair *q, const struct db_pro
 
 int reach_check(struct store *s, const struct reach_pair *q, const char *why, struct db_pair_check *ret)
 {
-	const char *verdict = CHECK_UNKNOWN;
+	enum check_verdict verdict = CHECK_UNKNOWN;
 	_cleanup_buf_ struct buf evidence = {0};
 	struct db_profile p = {0};
 	int r = store_profile_get(s, q->head->id, q->job, q->tbox_group, &p);
@@ -79,7 +79,7 @@ int reach_check(struct store *s, const struct reach_pair *q, const char *why, st
 				      .job = xstrdup(q->job),
 				      .tbox_group = xstrdup(q->tbox_group),
 				      .name = xstrdup(CHECK_REACH),
-				      .verdict = xstrdup(verdict),
+				      .verdict = verdict,
 				      .evidence = term_safe(buf_str(&evidence)),
 				      .time = now_usec()};
 	return 0;

@@ -12,7 +12,7 @@ static const char *verdict(const char *name)
 {
 	const struct check *c = check_set_get(&checks, name);
 
-	return c ? c->verdict : "(none)";
+	return c ? check_verdict_word(c->verdict) : "(none)";
 }
 
 static const char *evidence(const char *name)

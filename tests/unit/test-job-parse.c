@@ -367,7 +367,7 @@ static void test_command_absent(void)
 	p.c.verdict = RUN_OK;
 	p.r = program_find("command")->parse(&p.c, text, strlen(text));
 	k = check_set_get(&checks, "figures");
-	ok(p.r == 0 && p.m.n == 1 && k && streq(k->verdict, "unknown") && strstr(k->evidence, "lat: nan"), "%s",
+	ok(p.r == 0 && p.m.n == 1 && k && k->verdict == CHECK_UNKNOWN && strstr(k->evidence, "lat: nan"), "%s",
 	   k ? k->evidence : "nothing said");
 	check_set_release(&checks);
 }

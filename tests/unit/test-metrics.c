@@ -31,10 +31,11 @@ static void test_values(void)
 
 static void test_checks(void)
 {
-	static const char *const verdicts[] = {"pass", "unknown", "fail"};
+	static const enum check_verdict verdicts[] = {CHECK_PASS, CHECK_UNKNOWN, CHECK_FAIL};
 	/* what stands there after a first and a second verdict */
-	static const char *const after[3][3] = {
-		{"pass", "unknown", "fail"}, {"unknown", "unknown", "fail"}, {"fail", "fail", "fail"}};
+	static const enum check_verdict after[3][3] = {{CHECK_PASS, CHECK_UNKNOWN, CHECK_FAIL},
+						       {CHECK_UNKNOWN, CHECK_UNKNOWN, CHECK_FAIL},
+						       {CHECK_FAIL, CHECK_FAIL, CHECK_FAIL}};
 
 	for (int a = 0; a < 3; a++)
 		for (int b = 0; b < 3; b++) {
@@ -44,8 +45,8 @@ static void test_checks(void)
 			check_set_add(&c, "clock", verdicts[a], "first");
 			check_set_add(&c, "clock", verdicts[b], "second\x1b[2J");
 			k = check_set_get(&c, "clock");
-			ok(c.n == 1 && k && streq(k->verdict, after[a][b]), "%s, then %s: %s", verdicts[a], verdicts[b],
-			   k ? k->verdict : "none");
+			ok(c.n == 1 && k && k->verdict == after[a][b], "%s, then %s: %s", check_verdict_word(verdicts[a]),
+			   check_verdict_word(verdicts[b]), k ? check_verdict_word(k->verdict) : "none");
 			ok(k && !strchr(k->evidence, '\x1b'), "its evidence is safe to look at");
 			check_set_release(&c);
 		}

@@ -96,7 +96,7 @@ static const char *said(const struct check_set *checks)
 {
 	const struct check *k = check_set_get(checks, "figures");
 
-	return k && streq(k->verdict, "unknown") ? k->evidence : "";
+	return k && k->verdict == CHECK_UNKNOWN ? k->evidence : "";
 }
 
 /* CPUs that come and go while the test runs: what is subtracted belongs to one CPU. */

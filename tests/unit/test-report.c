@@ -298,10 +298,10 @@ static void test_validity(void)
 	for (int run = 1; run <= 16; run++) {
 		struct check_set c = {0};
 
-		check_set_add(&c, "generator", run == 3 ? "fail" : "pass",
+		check_set_add(&c, "generator", run == 3 ? CHECK_FAIL : CHECK_PASS,
 			      run == 3 ? "offered %d, \033[1mreceived 100" : "offered %d", run);
 		if (run > 8)
-			check_set_add(&c, "steady", "pass", "+0.1%%");
+			check_set_add(&c, "steady", CHECK_PASS, "+0.1%%");
 		is_int(store_checks_put(w.s, run, &c), 0, "checks of run %d", run);
 		check_set_release(&c);
 	}
@@ -363,10 +363,10 @@ static void test_measured_otherwise(void)
 /* A difference that the changed functions cannot have made is reported all the same, and with a warning. */
 static void test_reach(void)
 {
-	static const struct { const char *verdict, *says; bool warns; } cases[] = {
-		{"pass", "\n  reach: passed: 1 of 1 changed function executed\n", false},
-		{"fail", "\n  reach: failed: this benchmark never executes f\n", true},
-		{"unknown", "\n  reach: unknown: inlined\n", false},
+	static const struct { enum check_verdict verdict; const char *says; bool warns; } cases[] = {
+		{CHECK_PASS, "\n  reach: passed: 1 of 1 changed function executed\n", false},
+		{CHECK_FAIL, "\n  reach: failed: this benchmark never executes f\n", true},
+		{CHECK_UNKNOWN, "\n  reach: unknown: inlined\n", false},
 	};
 	static const char *const evidence[] = {"1 of 1 changed function executed", "this benchmark never executes f",
 					       "inlined"};
@@ -385,10 +385,10 @@ static void test_reach(void)
 						.job = cmp.job,
 						.tbox_group = (char *)"vm-icount-1p",
 						.name = (char *)"reach",
-						.verdict = (char *)cases[i].verdict,
+						.verdict = cases[i].verdict,
 						.evidence = (char *)evidence[i]};
 
-		is_int(store_pair_check_put(w.s, &k), 0, "was it reached: %s", k.verdict);
+		is_int(store_pair_check_put(w.s, &k), 0, "was it reached: %s", check_verdict_word(k.verdict));
 		text = compose(&w, put_case(&w, "stress-ng.sockfd.ops_per_sec", bad, &proof, -0.0024), &config, &rep);
 		ok(strstr(text, cases[i].says) != NULL, "the mail says so:%s", cases[i].says);
 		ok(!strstr(text, "\nwarning: the job never executes the changed functions") == !cases[i].warns,

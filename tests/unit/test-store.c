@@ -1642,7 +1642,7 @@ static int ask(struct store *s, const char *what, struct query_filter f, struct 
 
 static void test_checks(void)
 {
-	static const char *const verdict[] = {"pass", "fail", "unknown"};
+	static const enum check_verdict verdict[] = {CHECK_PASS, CHECK_FAIL, CHECK_UNKNOWN};
 	_cleanup_store_ struct store *s = fresh("checks.db");
 	_cleanup_table_ struct table t = {0};
 	struct check_set c = {0};
@@ -1652,11 +1652,11 @@ static void test_checks(void)
 	some_runs(s); /* 1 to 3 are of build 1 */
 	for (int i = 0; i < 3; i++) {
 		check_set_add(&c, "generator", verdict[i], "boot %d", i)->capped = i == 2;
-		check_set_add(&c, "steady", "pass", "%d%%", i);
+		check_set_add(&c, "steady", CHECK_PASS, "%d%%", i);
 		is_int(store_checks_put(s, i + 1, &c), 0, "checks of run %d", i + 1);
 		check_set_release(&c);
 	}
-	check_set_add(&c, "generator", "pass", "twice");
+	check_set_add(&c, "generator", CHECK_PASS, "twice");
 	is_int(store_checks_put(s, 1, &c), -EEXIST, "a run has one of each name");
 	is_int(store_checks_put(s, 999, &c), -ENOENT, "and must exist");
 	check_set_release(&c);

@@ -68,7 +68,7 @@ static const char *verdict(const struct run *p, const char *check)
 {
 	const struct check *k = check_set_get(&p->k, check);
 
-	return k ? k->verdict : "(none)";
+	return k ? check_verdict_word(k->verdict) : "(none)";
 }
 
 /* Of each sample the intervals after the first `warmup`; means worked out by hand from the text. */
@@ -224,7 +224,7 @@ static void test_guest(void)
 	is_str(verdict(&p, "line-rate"), "pass", "a veth has no wire");
 	is_str(verdict(&p, "interference"), "pass", "nothing stolen");
 	for (size_t i = 0; i < p.k.n; i++)
-		printf("# %s: %s: %s\n", p.k.v[i].name, p.k.v[i].verdict, p.k.v[i].evidence);
+		printf("# %s: %s: %s\n", p.k.v[i].name, check_verdict_word(p.k.v[i].verdict), p.k.v[i].evidence);
 }
 
 /* qemu-icount: all on one CPU, and time is instructions, 8 ns each. */
