@@ -29,7 +29,8 @@ struct cmp_delta {              /* build b (from 1) against build 0 */
 	double p, q, effect, lo, hi;    /* effect = relative change (or points); 95 % interval */
 	enum cmp_verdict verdict;
 };
-struct cmp_row { const char *name; bool fail; struct cmp_side *side; struct cmp_delta *delta; /* [n_builds], delta[0] unused */ };
+struct cmp_row { const char *name; bool fail; struct cmp_side *side; struct cmp_delta *delta;
+	/* [n_builds], delta[0] unused */ };
 struct cmp_result { struct cmp_row *row; size_t n_rows, n_builds; double between_share; size_t changed; };
 /* Rows for all metrics, in the order they came in; the printer filters and sorts. */
 int cmp_run(const struct cmp_config *c, const struct cmp_metric *m, size_t n_metrics, struct cmp_result *ret);

@@ -17,7 +17,8 @@
 #define DRIFT_ODDS 0.2          /* below it is left out: the data must speak about 2 : 1 for it */
 
 #define DRIFT_NODES 7           /* besides none */
-#define NODE_STEP 0.75          /* standard deviations of the slope: all sites together know it better than each alone */
+#define NODE_STEP 0.75          /* standard deviations of the slope: all sites together know it better than each
+				   alone */
 
 struct drift_node { double slope, log_weight; };
 struct moment { double when; size_t site, k; };

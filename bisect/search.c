@@ -20,7 +20,8 @@
 #define NONE_PRIOR_KNOWN 0.02   /* levels from history: it was seen before */
 #define LONELY_SNR_MIN 3.0       /* below, one boot decides nothing anyhow */
 #define LONELY_SNR_MAX 12.0      /* above, an outlier hardly hits the other level */
-#define NONE_ODDS 20.0          /* evidence (Bayes factor) against "no effect" before anybody is named, for it before the search ends */
+#define NONE_ODDS 20.0          /* evidence (Bayes factor) against "no effect" before anybody is named, for it before
+				   the search ends */
 
 static int check_config(const struct search_config *c, const struct dag *dag)
 {

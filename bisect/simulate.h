@@ -29,8 +29,8 @@ struct simulate_config {
 	bool null;              /* no effect at all; snr still sets the smallest effect of interest */
 	double confidence;
 	double boot_cost;
-	double build_cost; /* NAN: two boots; with means_known 0, for there the figure to compare is the bound on boots
-			    */
+	double build_cost;      /* NAN: two boots; with means_known 0, for there the figure to compare is the bound on
+				   boots */
 	uint32_t max_boots;
 	uint64_t trials, seed;
 };

@@ -27,8 +27,8 @@ void stat_bh(const double *p, double *q, size_t n);
 struct stat_prior { double s0sq, df0; };        /* df0 0: no common prior; INFINITY: all variances are the same */
 /* Fit by the moments of log s2, winsorised at 5 % below and 10 % above (Phipson et al. 2016), so that a few metrics of
  * another kind do not spoil the prior of the rest. ret_df0[i] (n of them, may be NULL) is what metric i may borrow:
- * df0, less where its variance is too large to belong to the others. Needs 3 positive finite variances; else df0 = 0.
- */
+ * df0,
+ * less where its variance is too large to belong to the others. Needs 3 positive finite variances; else df0 = 0. */
 struct stat_prior stat_prior_fit(const double *s2, size_t n, double df, double *ret_df0);
 
 int stat_cmp_double(const void *a, const void *b);      /* for qsort() */

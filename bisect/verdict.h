@@ -10,7 +10,7 @@
  * Under "no difference" its expectation is 1 at every look, whatever the true levels and spread, so by Ville's
  * inequality P(E >= 1/alpha ever) <= alpha: one may look after every boot and stop at will (Perez-Ortiz, Lardy, de
  * Heide, Grunwald, "E-statistics, group invariance and anytime-valid testing", 2024; formula: Gonen et al., Am. Stat.
- *59, 2005). A group sequential boundary would need the looks planned ahead, which a queue of machines cannot promise.
+ * 59, 2005). A group sequential boundary would need the looks planned ahead, which a queue of machines cannot promise.
  *
  * History (prior_sd, prior_df) enters as a scaled inverse chi-squared prior of the variance: v = na + nb - 2 + prior_df
  * and the pooled variance is the weighted mean of both. The error rate then holds on average over metrics whose spread
@@ -19,8 +19,8 @@
  *
  * DIFFERENT: E >= 1/alpha against every difference up to min_effect, that is, the 1 - alpha interval lies beyond it.
  * SAME:      the 95 % interval lies within +- min_effect; or max_boots is reached; or (futility) even an effect at the
- * upper 90 % limit of what was seen could not be shown by max_boots. "why" says which; the two latter are "unshown":
- * nobody may call such builds the same. Futility cannot raise alpha.
+ *            upper 90 % limit of what was seen could not be shown by max_boots. "why" says which; the two latter are
+ *            "unshown": nobody may call such builds the same. Futility cannot raise alpha.
  *
  * Relative changes are those of lib/change.h, but of a base that is none (0, or rounding dust) they are parts of the
  * other value, so that all stay finite.
@@ -43,7 +43,8 @@ struct verdict_config {
 struct verdict_result {
 	enum verdict verdict;
 	double mean_a, mean_b, sd;      /* boots' means and pooled spread */
-	double effect, lo, hi; /* relative change b against a with a 95 % interval valid at this stopping time */
+	double effect, lo, hi;          /* relative change b against a with a 95 % interval valid at this stopping
+					   time */
 	double p;                       /* sequentially valid p-value of "no more than min_effect" */
 	size_t more_boots;              /* MORE: boots a side to add next */
 	bool unshown;                   /* SAME: no change was shown, but [lo, hi] is not excluded */

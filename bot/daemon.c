@@ -500,8 +500,8 @@ static void stop_children(struct daemon *d)
 	d->stopping = true;
 	for (struct child *k = d->children; k; k = k->next)
 		kill(k->pid, SIGTERM);
-	while (d->children && mono_usec() < end &&
-	       !signal_waits()) { /* the event loop has ended: no callbacks any more */
+	while (d->children && mono_usec() < end && !signal_waits()) { /* the event loop has ended: no callbacks any
+									 more */
 		for (struct child *k = d->children, *next; k; k = next) {
 			next = k->next;
 			if (waitpid(k->pid, NULL, WNOHANG) != 0)

@@ -153,13 +153,13 @@ int store_sample(struct store *s, int64_t build, const char *job, const char *tb
 		 struct sample *ret);
 /* All metrics of one build at once, for compare: matrix[metric] in name order. */
 struct metric_info { char *name, *unit; int direction; bool kpi; };
-struct matrix { size_t n_metrics,
-	       n_runs; struct metric_info *metric; int64_t *run; char **boot; enum run_verdict *verdict;
+struct matrix { size_t n_metrics, n_runs; struct metric_info *metric; int64_t *run; char **boot;
+	enum run_verdict *verdict;
 		double *v; /* [metric * n_runs + run], NAN where the run has no such metric */ };
 void matrix_release(struct matrix *m);
 int store_matrix(struct store *s, int64_t build, const char *job, const char *tbox_group, struct matrix *ret);
-int store_metric_put(struct store *s,
-		     const struct metric_value *v); /* one that no run has yet; its value is not read */
+int store_metric_put(struct store *s, const struct metric_value *v);    /* one that no run has yet; its value is not
+									   read */
 int store_metric_info(struct store *s, const char *name, struct metric_info *ret);
 void metric_info_release(struct metric_info *m);
 
@@ -284,11 +284,11 @@ struct db_proof {
 	int64_t id, case_id, tries; char *commit, *parent; enum proof_state state;
 	int64_t after_run;      /* only runs with a larger id count; so do the other two; 0: not begun */
 	int64_t boots_parent, boots_culprit;    /* 0: not recorded */
-	double mean_parent, mean_culprit, sd, effect, lo, hi, p; /* sd absolute, effect and its interval relative */
+	double mean_parent, mean_culprit, sd, effect, lo, hi, p;        /* sd absolute, effect and its interval
+									   relative */
 	bool align;             /* asked for with aligned functions, whatever the configuration says */
-	int64_t aligned_after;
-	double aligned_effect;
-	char *aligned; /* aligned, revert: what came of it, for people */
+	int64_t aligned_after; double aligned_effect; char *aligned;    /* aligned, revert: what came of it, for
+									   people */
 	int64_t revert_after; char *revert_commit, *revert;
 };
 #define DB_PROOF_INIT                                                                                                  \
@@ -304,7 +304,8 @@ int store_proofs(struct store *s, int64_t case_id, struct db_proof **ret, size_t
  * left has a reason, too, where it could not be measured. */
 #define CANDIDATE_STATES(X) X(CANDIDATE_LEFT, "left") X(CANDIDATE_DROPPED, "dropped")
 WORDS_ENUM(candidate_state, CANDIDATE_STATES);
-struct db_candidate { int64_t case_id; char *commit; enum candidate_state state; enum dropped reason; double posterior; };
+struct db_candidate { int64_t case_id; char *commit; enum candidate_state state; enum dropped reason;
+	double posterior; };
 void db_candidate_release(struct db_candidate *c);
 int store_candidates_put(struct store *s, int64_t case_id, const struct db_candidate *c,
 			 size_t n); /* instead of all others */
@@ -390,8 +391,9 @@ int store_event_before(struct store *s, const char *since, int64_t *ret_id, usec
 
 /* ---- queries for people ---- */
 struct query_filter { const char *tree, *commit, *job, *machine, *metric_glob, *verdict, *since, *until, *state;
-	const char *send_option; /* cases: what 'report send' needs, as in " --NAME", for notes on what to do */
-	int64_t case_id, limit; };
+		      const char *send_option;  /* cases: what 'report send' needs, as in " --NAME", for notes on what
+						   to do */
+		      int64_t case_id, limit; };
 /* what: runs, checks, metrics, series, builds, patches, cases, trees, machines, queue, events. Commits may be
  * abbreviated; since and until are ISO dates or "2d"-like ages. -EINVAL names a wrong word. */
 int store_query(struct store *s, const char *what, const struct query_filter *f, struct table *ret);

@@ -28,7 +28,7 @@ struct task_payload {
 	char *job, *machine;            /* RUN, PROFILE: the job's id */
 	int64_t replicate;              /* RUN: number of the perturbation */
 	char *base; /* PROFILE: functions that have to be watched one by one are those that changed since
-		       then; NULL: since the first parent */
+					   then; NULL: since the first parent */
 	int64_t case_id;                /* REPORT, SEND */
 	char *way;                      /* SEND: name of the way out */
 };

@@ -5,14 +5,15 @@
  *
  *	generator     the load outran what was measured, and was sent without errors
  *	line-rate     the link's limit was not what was measured; at the limit a result is only a lower bound of what
- * the kernel can do: unknown, and capped placement     what must run on different CPUs did, and which CPU was busy
+ *	              the kernel can do: unknown, and capped
+ *	placement     what must run on different CPUs did, and which CPU was busy
  *	steady        no drift from the first to the last interval
  *	errors        nothing that should have been done was dropped instead
  *	figures       unknown: something printed as a figure was none, and was left out
  *	counters      perf counted all the time
  *	interference  no CPU time stolen, no throttling, no other load
  *	reach         what changed between two commits was executed; of a pair of commits and not of a run
- * (bot/engine/reach.h)
+ *	              (bot/engine/reach.h)
  *
  * Each takes the parse_ctx of a parser, whose check list may be NULL.
  */
@@ -51,8 +52,8 @@ void check_generator(struct parse_ctx *c, double sent, double refused, double re
  */
 struct cpu_times { double total, idle, softirq, steal, khz; bool has; };
 #define CHECK_MAX_CPUS 1024
-struct cpu_use { struct cpu_times before[CHECK_MAX_CPUS],
-		after[CHECK_MAX_CPUS]; double throttled[2]; bool has_throttled[2]; };
+struct cpu_use { struct cpu_times before[CHECK_MAX_CPUS], after[CHECK_MAX_CPUS]; double throttled[2];
+	bool has_throttled[2]; };
 /* Other lines are passed over. */
 void cpu_use_line(struct cpu_use *u, bool after, char *line);
 /* Share of the time in which a CPU was busy (0..1), NAN where it cannot be told; part of it in softirqs. */

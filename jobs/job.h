@@ -23,7 +23,7 @@ struct job {
 	char *name;                     /* jobfile-<path_params>, as LKP names split jobs */
 	char *point;                    /* of the matrix: the name, and "+SERIES" where there are patches */
 	char *patches; /* file or folder of a patch series to build with, or NULL; it says what is measured,
-			* not how, so it is no part of the identity */
+					 * not how, so it is no part of the identity */
 	char *file;                     /* where it came from */
 	char *suite, *testcase, *category;
 	char *program;                  /* folder under jobs/programs/ */

@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * cpio.h - writes newc archives for the kernel's initramfs
- * (Documentation/driver-api/early-userspace/buffer-format.rst): inode numbers in order, owner root, time 0, so that
- * equal content gives equal bytes. Folders must come before what is in them. Paths have no leading slash. Archives may
- * follow each other: each ends on a 512-byte border.
+ * (Documentation/driver-api/early-userspace/buffer-format.rst):
+ * inode numbers in order, owner root, time 0, so that equal content gives equal bytes. Folders must come before what is
+ * in them. Paths have no leading slash. Archives may follow each other: each ends on a 512-byte border.
  */
 #ifndef KPB_KERNELS_CPIO_H
 #define KPB_KERNELS_CPIO_H

@@ -46,13 +46,14 @@ struct boot_request {
 	int64_t perturb;                /* replicate number -> $KPB_PERTURB */
 	const char *out_dir;            /* gets console.log and result/ with the script's files */
 	bool trusted;                   /* local: runs with our own rights and the host's network, else in a box */
-	const char
-		*profile_path; /* gets the counts of all blocks (profile.h); NULL: none; see machine_profile_check() */
+	const char *profile_path;       /* gets the counts of all blocks (profile.h); NULL: none; see
+					   machine_profile_check() */
 	volatile const int *cancel;
 };
 
 struct boot_result {
-	enum run_verdict verdict; /* RUN_OK: the script ran to its end, see exit_status; never INCOMPLETE, UNTRUSTED */
+	enum run_verdict verdict;       /* RUN_OK: the script ran to its end, see exit_status; never INCOMPLETE,
+					   UNTRUSTED */
 	int exit_status;                /* of the script, when verdict is ok */
 	char *cause;                    /* e.g. "kernel panic: Attempted to kill init!", NULL when ok */
 	char *console_tail;             /* last lines, terminal-safe */
@@ -64,17 +65,19 @@ struct boot_result {
 void boot_result_release(struct boot_result *r);
 
 /* ---- drivers ---- */
-#define MACHINE_BOOTS (1u << 0)         /* boots the kernel that was built; else a script runs on a system that is there */
+#define MACHINE_BOOTS (1u << 0)         /* boots the kernel that was built; else a script runs on a system that is
+					   there */
 #define MACHINE_NEEDS_ROOT (1u << 1)    /* wants a root image (below) */
 #define MACHINE_DETERMINISTIC (1u << 2) /* the same build gives the same numbers to the digit */
 #define MACHINE_BUILTIN (1u << 3)       /* works without settings: a machine of the driver's own name is always there */
 /* A driver's part of the script that reproduces a case of a kernel (reporters/reproduce.sh). */
 struct machine_script {
-	const char *how; /* the script's run_HOW SIDE NUMBER RESULT_FOLDER boots; NULL: the reader, by hand */
+	const char *how;                /* the script's run_HOW SIDE NUMBER RESULT_FOLDER boots; NULL: the reader, by
+					   hand */
 	const char *packages;           /* of Debian, what that needs, or NULL */
 	struct buf comments;            /* lines "# ..." for its head: what the reader may choose */
 	struct buf variables; /* shell text: sets machine_programs (commands that run_HOW wants) and what run_HOW
-				 reads, or is run_HOW itself; values by buf_add_shell() */
+					   reads, or is run_HOW itself; values by buf_add_shell() */
 };
 void machine_script_release(struct machine_script *s);
 /* Zero where the driver has no part in it. */
@@ -83,11 +86,12 @@ void machine_script(const struct machine *m, struct machine_script *ret);
 /* Everything that is known of a driver. machine.c lists them; no other code knows one by its name. */
 struct machine_ops {
 	const char *name, *help;
-	const char *measured_on; /* for reports: one sentence, what such a machine is and what its numbers mean */
+	const char *measured_on;        /* for reports: one sentence, what such a machine is and what its numbers
+					   mean */
 	unsigned flags;
 	size_t at_once;                 /* so many runs share one machine and do not disturb each other; 0: 1 */
-	const struct setting
-		*options; /* its own settings, for machines.yaml and all that shows or stores them; or NULL */
+	const struct setting *options;  /* its own settings, for machines.yaml and all that shows or stores them; or
+					   NULL */
 	size_t options_size;            /* size of their struct, which machine.options points to */
 	int (*check)(const struct machine *m);          /* can it work here? message says what to do when not */
 	int (*boot)(const struct boot_request *q, struct boot_result *ret);

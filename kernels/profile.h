@@ -9,12 +9,12 @@
  *	p.operations = 10870;
  *	profile_write(&p, "profile.zst");
  *	profile_diff(&base, &head, &d);                         instructions per operation, sorted by the size of the
- * change
+ *	change
  *
  * entries: how often a block began right at the function's address, so calls (a function that loops back to its very
  * first instruction counts those too); those of foo.part.0 only where foo itself is inlined. Instructions of
- * compiler-made parts (foo.isra.0, foo.part.0, foo.cold) belong to foo, as do those of functions inlined into it. Static
- * functions of one name in several files are one row.
+ * compiler-made parts (foo.isra.0, foo.part.0, foo.cold) belong to
+ * foo, as do those of functions inlined into it. Static functions of one name in several files are one row.
  *
  * Where the build has debug information, profile_lines() adds source lines and inlined functions.
  */
@@ -41,8 +41,8 @@ int symbols_parse(const char *text, size_t len, struct symbols *ret);
 int symbols_read(const char *system_map, struct symbols *ret);
 void symbols_release(struct symbols *s);
 /* The name under which a function's address is counted: itself, another name of the same place, or (the copy that the
- * compiler made) "name.isra.0" -> "name". NULL: the kernel has no such function, so it is inlined or was not compiled.
- */
+ * compiler made) "name.isra.0" -> "name". NULL: the kernel has no such function, so it is inlined or was not
+ * compiled. */
 const char *symbols_counted_as(const struct symbols *s, const char *name);
 /* Symbols that are a function: itself and its copies, but not its .part and .cold. Returns how many functions have that
  * name (static ones of several files); 0: none, or only parts of it. */
@@ -51,8 +51,8 @@ size_t symbols_of(const struct symbols *s, const char *name, struct strv *ret_or
 char *symbols_path(const char *image_path);
 
 /* ---- profiles ---- */
-struct profile_fn { char *name; uint64_t entries, insns,
-		   parts; };     /* parts: entries of .part and .cold, while made */
+struct profile_fn { char *name; uint64_t entries, insns, parts; };     /* parts: entries of .part and .cold, while
+									  made */
 struct profile_line { char *file; uint32_t line; uint64_t execs; };
 struct profile {
 	struct profile_fn *fn; size_t n, cap;   /* kernel functions that ran, by name */

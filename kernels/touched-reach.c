@@ -6,7 +6,8 @@
 #define NAMED 5                 /* functions named in the evidence */
 
 /* What one function says. With debug information a function that ran, and none of its changed lines, says nothing:
- * those lines may have no code, or lie on a path that was not taken. */
+ * those
+ * lines may have no code, or lie on a path that was not taken. */
 enum ran_part { P_RAN, P_NOT, P_OPEN, P_ABSENT };
 
 static enum ran_part part_of(const struct reach *r)

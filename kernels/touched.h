@@ -24,9 +24,11 @@ struct touched {
 	struct touched_fn *v; size_t n, cap;    /* by file and place */
 	struct touched_file **in; size_t n_in, cap_in;
 	struct strv outside;                    /* C files with changed lines outside of all functions */
-	struct strv data; /* of these, those where such a line is more than an #include, a declaration, a comment */
+	struct strv data;                       /* of these, those where such a line is more than an #include, a
+						   declaration, a comment */
 	size_t other_files;                     /* changed files that are no C */
-	struct strv other; /* of these, those that can change a kernel: Kconfig, Makefiles, assembler */
+	struct strv other;                      /* of these, those that can change a kernel: Kconfig, Makefiles,
+						   assembler */
 	bool cut;                               /* there is more than was looked at: TOUCHED_MAX, or too large for us */
 };
 /* Of a commit against its first parent. */

@@ -86,8 +86,7 @@ int tree_line(const char *git_dir, const char *head, char *const *oid, size_t n,
  * past at which branches of the range fork; their parents are those among them that are known to be their ancestors.
  * oid[i] belongs to node i. why[i]: why commit i cannot matter (DROPPED_DOCS, DROPPED_OTHER_ARCH, ...), decided from
  * its paths, or DROPPED_NOT, which merges always get, and so do the commits that are left after a minute. At most max
- * commits
- * (-E2BIG). */
+ * commits (-E2BIG). */
 struct tree_range { struct dag dag; char **oid; enum dropped *why; uint32_t n_forks; };
 void tree_range_release(struct tree_range *r);
 int tree_range(const char *git_dir, const char *base, const char *head, size_t max, struct tree_range *ret);

@@ -20,8 +20,8 @@
 
 enum opt_type { OPT_T_END, OPT_T_FLAG, OPT_T_TEXT, OPT_T_INT, OPT_T_DOUBLE, OPT_T_SECONDS, OPT_T_LIST };
 
-struct opt { char short_name; const char *name,
-	    *arg; enum opt_type type; void *ptr; const char *help; }; /* help: a line or more */
+struct opt { char short_name; const char *name, *arg; enum opt_type type; void *ptr; const char *help; };
+	/* help: a line or more */
 
 #define OPT_FLAG(s, n, p, h) {s, n, NULL, OPT_T_FLAG, (bool *){p}, h}
 #define OPT_TEXT(s, n, a, p, h) {s, n, a, OPT_T_TEXT, (const char **){p}, h}

@@ -22,7 +22,8 @@ struct proc_spec {
 	const char *input;           /* fed to stdin, or NULL for /dev/null */
 	const char *out_path;        /* stdout and stderr appended to this file, instead of being kept */
 	double timeout_s;            /* 0: an hour */
-	size_t max_output; /* bytes kept of each stream; 0: 16 MiB; the rest is dropped and truncated is set */
+	size_t max_output;           /* bytes kept of each stream; 0: 16 MiB; the rest is dropped and truncated is
+					set */
 	uint64_t limit_as, limit_fsize, limit_nproc; /* rlimits, 0: as inherited */
 	uint64_t limit_data;         /* the same, of memory that is no file's: mapped packs and programs do not count */
 	bool no_core;                /* a crash leaves no core and starts no helper of the host */

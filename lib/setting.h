@@ -36,7 +36,8 @@ struct setting {
 	const struct words *words;      /* SETTING_T_WORD: what may be chosen */
 	const char *help;               /* a few words, begins small, no full stop */
 	double min, max;                /* of numbers and seconds; equal: no limits. The default may lie outside */
-	const char *dflt; /* as it would stand in a file, of a list one element; NULL: NULL, 0, false, empty */
+	const char *dflt;               /* as it would stand in a file, of a list one element; NULL: NULL, 0, false,
+					   empty */
 	const char *otherwise;          /* in words, what holds where it is not set: "number of CPUs" */
 	bool url;                       /* shown without credentials */
 };

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * The hosts of the runs that are compared, by what each run noted of its own ($RESULT_DIR/host-facts, "key: value"):
- * said only where the two sides differ, or where something could not be set.
+ * said
+ * only where the two sides differ, or where something could not be set.
  */
 #include "reporters/facts.h"
 #include "lib/fs.h"

@@ -14,8 +14,8 @@
 
 /* LKP's comparison block: 89 '=', axes, commit legend, heads, fail rows, perf rows; byte for byte (see docs). axes:
  * "key" and "value" pairs sorted by key here. Only changed rows unless all. */
-struct lkp_column { const char *oid, *subject, *label,
-		   *head; };        /* label (in the list) and head stand for the id; or NULL */
+struct lkp_column { const char *oid, *subject, *label, *head; };        /* label (in the list) and head stand for the
+									   id; or NULL */
 struct lkp_axis { const char *key, *value; };
 int lkp_table(const struct cmp_result *r, const struct lkp_column *col, size_t n_cols, const struct lkp_axis *axis,
 	      size_t n_axes, bool all, struct buf *out);
@@ -33,7 +33,8 @@ struct report_config {
 	size_t max_per_day;                             /* mails for an address in 24 hours, more wait; 0: all */
 	const struct effect_rules *min_effects;         /* for the table; NULL: none */
 	const char *reproduce_dir;                      /* folder for the case's files (script, config, logs) */
-	const struct report_settings *settings; /* each reporter's own (reporter.h); NULL: all are switched off */
+	const struct report_settings *settings;         /* each reporter's own (reporter.h); NULL: all are switched
+							   off */
 };
 /* Composes and stores the report of a case that was found (whatever became of it since); git_dir of its tree for
  * names and MAINTAINERS. -EEXIST where there is one. */

@@ -17,7 +17,8 @@
 enum report_reach { REPORT_COPY, REPORT_PEOPLE };
 
 struct report_ops {
-	const char *name; /* in rows of deliveries, events, and as option of 'report send'; never changes */
+	const char *name;               /* in rows of deliveries, events, and as option of 'report send'; never
+					   changes */
 	const char *help;               /* of that option */
 	const char *title;              /* in messages: written to "the mbox", sent by "SMTP" */
 	const char *where;              /* key of the setting that switches it on and says where to; or NULL */
@@ -25,8 +26,8 @@ struct report_ops {
 	const char *const *files;       /* globs of what it may leave in the state folder, NULL-terminated, or NULL */
 
 	/* Its own settings, which all functions get as "own": read from "reports: NAME: key: value" in kperfbot.yaml,
-	 * or from the section that is named here; checked and shown with all others. settings NULL: none, own is NULL.
-	 */
+	 * or from the section that is named here; checked and shown with all others. settings NULL: none, own is
+	 * NULL. */
 	const struct setting *settings;
 	size_t size;                    /* of the struct that settings describe */
 	const char *section;
@@ -37,8 +38,8 @@ struct report_ops {
 	bool (*enabled)(const void *own);
 	/* One of these two. Both: 0: delivered; -EAGAIN: call again later; anything else: failed for good.
 	 * put: to one place, when its row d is due. Leaves it 'sent', or 'waiting' by delivery_later(), or 'sending'
-	 * where the next call must look what was left. deliver: keeps rows for each recipient itself; returns as
-	 * report_deliver(). */
+	 * where the next call must look what was left.
+	 * deliver: keeps rows for each recipient itself; returns as report_deliver(). */
 	int (*put)(struct store *s, const struct db_report *rep, struct db_delivery *d, const struct report_config *cfg,
 		   const void *own);
 	int (*deliver)(struct store *s, const struct db_report *rep, const struct report_config *cfg, const void *own);

@@ -144,8 +144,8 @@ static int set_state(struct ctx *c, const struct machine *m, const char *what)
 
 /* ---- machine boot: one boot by hand ---- */
 
-struct boot_options { const char *image, *script, *job,
-		     *out; int64_t perturb; double timeout; bool profile; struct strv programs, watch; };
+struct boot_options { const char *image, *script, *job, *out; int64_t perturb; double timeout; bool profile;
+	struct strv programs, watch; };
 
 /* The script: a file, or a job with what it needs in the root image. */
 static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, struct buf *script)

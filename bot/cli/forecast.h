@@ -23,8 +23,8 @@ struct forecast_work {
 	double commits;         /* between the ends, bad one included */
 	int searched;           /* SEARCHING: builds that the search has asked for so far */
 	int ends_missing;       /* COMPARING: builds of the two ends still to come */
-	int phase_builds, phase_boots; /* PROVING: builds done in it, and boots since the last one; else boots done in
-					  this phase */
+	int phase_builds, phase_boots;  /* PROVING: builds done in it, and boots since the last one; else boots done in
+					   this phase */
 	int builds, boots;      /* waiting or running now */
 	int min_boots, proof_boots; /* of the configuration, a side */
 	double building_s, booting_s;   /* how long the running ones have been running */

@@ -10,8 +10,8 @@
 #include "bot/cli/forecast.h"
 #include "bot/cli/verb.h"
 
-struct seen_task { int64_t id; bool build, active,
-		  ended; usec_t running; };     /* running: since when, monotonic; 0: waits */
+struct seen_task { int64_t id; bool build, active, ended; usec_t running; };
+	    /* running: since when, monotonic; 0: waits */
 struct progress {
 	FILE *out;              /* NULL: shows nothing */
 	bool terminal, shown;
@@ -36,7 +36,8 @@ void progress_search(struct progress *p, const struct ctx *c, bool sure);
 void progress_release(struct progress *p);
 /* The picture at this moment. Strings belong to the view. */
 struct progress_view {
-	char *state; /* "building 0123456789ab": the same as long as it is the same commit's build, or boots */
+	char *state;            /* "building 0123456789ab": the same as long as it is the same commit's build, or
+				   boots */
 	char *text;             /* with boot number, times and counts */
 	char left[64];          /* forecast_text() */
 	const char *raised;     /* why it takes longer than was said, or NULL */

@@ -11,8 +11,8 @@
 
 /* ---- compare ---- */
 
-struct data { size_t n_metrics,
-	     runs; double *v; const double **value; size_t n[2]; char (*name)[16]; struct cmp_metric *m; };
+struct data { size_t n_metrics, runs; double *v; const double **value; size_t n[2]; char (*name)[16];
+	struct cmp_metric *m; };
 
 static void data_new(struct data *d, size_t n_metrics, size_t runs)
 {

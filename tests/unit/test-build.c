@@ -254,8 +254,8 @@ static void test_kernel_steps(void)
 		       "modules:\n\ttrue\nmodules_install:\n\tmkdir -p $(INSTALL_MOD_PATH)/lib/modules/1\n"
 		       "\techo m >$(INSTALL_MOD_PATH)/lib/modules/1/m.ko\nEOT\necho 1 >main.c"),
 	       *two = commit("echo 2 >main.c"), *three = commit("echo CONFIG_EXTRA=y >Kconfig.extra"),
-	       * four = commit("echo 'bzImage:\n\tfalse' >>Makefile"), *dir = NULL, *map = NULL, *modules = NULL,
-	       * debug = NULL, *no_debug = NULL;
+	       *four = commit("echo 'bzImage:\n\tfalse' >>Makefile"), *dir = NULL, *map = NULL, *modules = NULL,
+	       *debug = NULL, *no_debug = NULL;
 	_cleanup_buf_ struct buf b = {0};
 	struct build_result r[5] = {0};
 	const char *oid[] = {one, two, three, four, two};
@@ -413,7 +413,7 @@ static void test_align(void)
 		       "\tgrep ALIGN_64B $(O)/.config >>$(O)/arch/x86/boot/bzImage || true\n"
 		       "\techo >$(O)/System.map\nmodules:\n\ttrue\nmodules_install:\n\ttrue\nEOT\n"),
 	       *option = commit("mkdir lib; echo 'config DEBUG_FORCE_FUNCTION_ALIGN_64B' >lib/Kconfig.debug"),
-	       * program = commit("git rm -qrf .; printf 'prog:\\n\\techo \"$$KCFLAGS\" >prog\\n' >Makefile");
+	       *program = commit("git rm -qrf .; printf 'prog:\\n\\techo \"$$KCFLAGS\" >prog\\n' >Makefile");
 	struct build_request q = request(flag, NULL);
 	struct build_result r[5] = {0};
 	static const char *const want[] = {"flags:\n", "flags:-falign-functions=64\n",

@@ -28,8 +28,8 @@ static double segment_cost(const struct commit *c, size_t from, size_t to)
 			double x =
 				c[i].y + (side & 1 ? -1 : 1) * sqrt(c[i].cap / c[i].weight) + (side & 2 ? -1e-9 : 1e-9);
 
-			for (int step = 0; step < 2;
-			     step++) { /* at the edge itself, then at the mean of who is near it */
+			for (int step = 0; step < 2; step++) { /* at the edge itself, then at the mean of who is near
+								  it */
 				double cost = 0, sum = 0, w = 0;
 
 				for (size_t k = from; k < to; k++) {

@@ -36,7 +36,8 @@ struct fate {
 	enum run_verdict verdict;       /* of its runs */
 	const char *cause;
 	int slower;                     /* per mille */
-	int lies; /* so many first runs of it are slower, or as fast as the others, against that */
+	int lies;                       /* so many first runs of it are slower, or as fast as the others, against
+					   that */
 	int flaky;                      /* of so many runs one ends by that verdict; 0: all */
 };
 struct world {

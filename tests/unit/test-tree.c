@@ -530,7 +530,7 @@ static void test_paths(void)
 	_cleanup_free_ char *
 		dir = xasprintf("%s/.git", work),
 	       *head = NULL, *mixed = NULL,
-	       * base = sh(
+	       *base = sh(
 		       "git checkout -q --orphan kernel; git rm -qrf .; mkdir -p arch/x86 init; for f in Kbuild Kconfig "
 		       "MAINTAINERS arch/x86/Makefile init/main.c; do echo x >$f; done; git add .; git commit -qm k; "
 		       "git rev-parse HEAD");

@@ -17,7 +17,8 @@ static void against_scipy(void)
 		"W = [(4,.35),(25,.35),(400,.15),(1e4,.1),(1e6,.05)]\n"
 		"for line in sys.stdin:\n"
 		"    t, df, m = map(float, line.split())\n"
-		"    def ratio(g):\n" /* t given sigma's chi2 draw is normal: integrate over it, with and without the effect */
+		"    def ratio(g):\n" /* t given sigma's chi2 draw is normal: integrate over it, with and without the
+					 effect */
 		"        f = lambda x, k: stats.norm.pdf(t*np.sqrt(np.exp(x)/df), 0, np.sqrt(k))*np.sqrt(np.exp(x)/df)"
 		"*stats.chi2.pdf(np.exp(x), df)*np.exp(x)\n"
 		"        i = lambda k: integrate.quad(f, -40, 12, args=(k,), limit=2000, points=list(range(-39, 12)))[0]\n"

@@ -6,7 +6,8 @@
  *	mpstat.cpu.all.usr% ...         all CPUs
  *	mpstat.cpu.N.usr% ...           each of the first 64
  *	mpstat.max_utilization_pct      the busiest interval of all CPUs together, and .seconds, when that was.
- * (lkp-tests takes the busiest single CPU too, so that one busy CPU always gives 100.)
+ *	                                (lkp-tests takes the busiest single CPU too, so that one busy CPU always gives
+ *	                                100.)
  */
 #include "jobs/check.h"
 #include "jobs/sample.h"

@@ -182,8 +182,8 @@ static bool after(const char *line, const char *label, double *ret)
 	return number(word, ret);
 }
 
-struct sockperf { double scale, seconds, messages, rate,
-		 mbps; struct { double percent, us; } p[32]; size_t n; double mean, dev, min, max; };
+struct sockperf { double scale, seconds, messages, rate, mbps; struct { double percent, us; } p[32]; size_t n;
+	double mean, dev, min, max; };
 
 static void sockperf_line(char *line, struct sockperf *k)
 {

@@ -14,11 +14,11 @@
  * it says, operations and time are looked at.
  *
  * Instructions (machine qemu-icount): there a nanosecond of guest time is 1/2^shift instructions, so what is wanted is
- * the exact CPU time of the stressor. usr + sys as printed has two digits, but ops / "ops/s(usr+sys)" gives it back with
- * seven: stress-ng takes it from getrusage(), where the kernel scales the tick-sampled user and system times so that
- * their sum is the scheduler's sum_exec_runtime in nanoseconds (cputime_adjust() in kernel/sched/cputime.c). Only the
- * split is sampled; the sum is exact, holds no idle time and none of the monitors'. Interrupts taken meanwhile are in
- * it. ops / rate is usr + sys per operation times ops, which is what is stored.
+ * the exact CPU time of the stressor. usr + sys as printed has two digits, but ops / "ops/s(usr+sys)" gives it back
+ * with seven: stress-ng takes it from getrusage(), where the kernel scales the tick-sampled user and system times so
+ * that their sum is the scheduler's sum_exec_runtime in nanoseconds (cputime_adjust() in kernel/sched/cputime.c). Only
+ * the split is sampled; the sum is exact, holds no idle time and none of the monitors'. Interrupts taken meanwhile are
+ * in it. ops / rate is usr + sys per operation times ops, which is what is stored.
  */
 #include "jobs/check.h"
 #include "jobs/program.h"

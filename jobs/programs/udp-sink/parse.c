@@ -3,13 +3,14 @@
  * What kpb-udp-sink and kpb-udp-send print: "key=value" lines, all counts are those of the measured window.
  *
  *	sink.pps                    datagrams that the workers got / s
- *	sink.percent                of those that reached the host: got / (got + dropped at a socket + dropped at a
- * backlog) sink.cpu_all, _irq, _app    per cent of the CPUs' time that was neither idle nor stolen: all, the one that
- * packets arrive on, the first one with a worker sink.cpu_us_per_packet      the same of all CPUs, in microseconds a
- * datagram (the sender's included with veth) sink.cpuN.*                 softirqs, packets from the backlog, and
- * interrupts for steered packets (received_rps) send.pps                    what the sender got rid of
- *	icount.instructions_per_op  machine qemu-icount, where time is a count of instructions and there is one CPU that
- * was never idle: all that it executed, the sender included, for each datagram received
+ *	sink.percent                of those that reached the host: got / (got + dropped at a socket + dropped at a backlog)
+ *	sink.cpu_all, _irq, _app    per cent of the CPUs' time that was neither idle nor stolen: all, the one that packets
+ *	                            arrive on, the first one with a worker
+ *	sink.cpu_us_per_packet      the same of all CPUs, in microseconds a datagram (the sender's included with veth)
+ *	sink.cpuN.*                 softirqs, packets from the backlog, and interrupts for steered packets (received_rps)
+ *	send.pps                    what the sender got rid of
+ *	icount.instructions_per_op  machine qemu-icount, where time is a count of instructions and there is one CPU that was
+ *	                            never idle: all that it executed, the sender included, for each datagram received
  *
  * With RPS on and another CPU in its mask, packets must have been steered, or nothing was measured that the job is for.
  */
@@ -19,17 +20,13 @@
 #define MAX_CPUS 1024
 #define TICK_US 10000.0         /* /proc/stat counts in 1/100 s on every architecture (USER_HZ) */
 
-static const char *const field[] = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "net_rx",
-				    "net_tx",
+static const char *const field[] = {"user", "nice", "system", "idle", "iowait", "irq", "softirq", "steal", "net_rx", "net_tx",
 				    "processed", "backlog_dropped", "squeezed", "rps"};
-enum { F_IDLE = 3, F_IOWAIT = 4, F_STEAL = 7, F_TIMES = 8, F_NET_RX = 8, F_NET_TX, F_PROCESSED, F_DROPPED, F_SQUEEZED,
-      F_RPS, N_FIELDS };
+enum { F_IDLE = 3, F_IOWAIT = 4, F_STEAL = 7, F_TIMES = 8, F_NET_RX = 8, F_NET_TX, F_PROCESSED, F_DROPPED, F_SQUEEZED, F_RPS, N_FIELDS };
 struct cpu_row { double v[N_FIELDS]; bool seen; };
-static const char *const plain[] = {"seconds", "packets", "bytes", "udp.in", "udp.no_port", "udp.in_errors",
-				    "udp.rcvbuf_errors",
+static const char *const plain[] = {"seconds", "packets", "bytes", "udp.in", "udp.no_port", "udp.in_errors", "udp.rcvbuf_errors",
 				    "sent", "refused", "errors", "send_seconds", "irq_cpu", "app_cpu", "sender_done"};
-enum { P_SECONDS, P_PACKETS, P_BYTES, P_IN, P_NO_PORT, P_IN_ERRORS, P_RCVBUF, P_SENT, P_REFUSED, P_ERRORS,
-      P_SEND_SECONDS,
+enum { P_SECONDS, P_PACKETS, P_BYTES, P_IN, P_NO_PORT, P_IN_ERRORS, P_RCVBUF, P_SENT, P_REFUSED, P_ERRORS, P_SEND_SECONDS,
        P_IRQ_CPU, P_APP_CPU, P_SENDER_DONE, N_PLAIN };
 struct result {
 	double v[N_PLAIN];
