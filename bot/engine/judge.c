@@ -384,10 +384,29 @@ static bool wait_for_reach(struct engine *e, const struct scope *s)
 	return yes;
 }
 
+/* What the runs say now: the verdict, or more of them. Those that will never say anything end the question, too. */
+static int look(struct engine *e, const struct scope *s)
+{
+	struct judged j = {0};
+	int r = side_broken(e, s);
+
+	if (r == 0)
+		r = judge(e, s, &j);
+	else if (r > 0)
+		return 0;
+	if (r >= 0)
+		r = act_on(e, s, &j);
+	if (r == -ENOTRECOVERABLE) {
+		_cleanup_free_ char *why = xstrdup(err_msg());
+
+		r = end_comparison(e, s, COMPARISON_BROKEN, FAULT_INFRA, "%s", why);
+	}
+	return r;
+}
+
 int engine_plan_comparison(struct engine *e, int64_t id)
 {
 	struct scope s = {0};
-	struct judged j = {0};
 	int r = engine_scope(e, id, &s);
 
 	if (r >= 0)
@@ -397,19 +416,8 @@ int engine_plan_comparison(struct engine *e, int64_t id)
 				   "the configuration or the toolchain has changed since it was asked");
 	else if (r > 0)
 		r = need_all(e, &s);
-	if (r > 0 && !engine_has_active(e, id, 0) && !wait_for_reach(e, &s)) {
-		r = side_broken(e, &s);
-		if (r == 0) {
-			r = judge(e, &s, &j);
-			if (r >= 0)
-				r = act_on(e, &s, &j);
-			if (r == -ENOTRECOVERABLE) {
-				_cleanup_free_ char *why = xstrdup(err_msg());
-
-				r = end_comparison(e, &s, COMPARISON_BROKEN, FAULT_INFRA, "%s", why);
-			}
-		}
-	}
+	if (r > 0 && !engine_has_active(e, id, 0) && !wait_for_reach(e, &s))
+		r = look(e, &s);
 	scope_release(&s);
 	return MIN(r, 0);
 }

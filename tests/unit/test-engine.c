@@ -39,6 +39,7 @@ struct fate {
 	int lies;                       /* so many first runs of it are slower, or as fast as the others, against
 					   that */
 	int flaky;                      /* of so many runs one ends by that verdict; 0: all */
+	int ours_after;                 /* after so many of its runs all fail on our side; 0: none do */
 };
 struct world {
 	const struct fate *fate; size_t n_fates;        /* NULL: sides */
@@ -293,6 +294,8 @@ static int do_run(struct world *w, const struct task_payload *p, const struct db
 		cause = xstrdup(f->cause);
 		metric_set_release(&values);
 	}
+	if (f->ours_after && runs_of(w, b, dj) >= f->ours_after)
+		verdict = RUN_INFRA;
 	if (r >= 0) {
 		struct db_run row = {.build = b->id,
 				     .machine = 2,
@@ -741,6 +744,16 @@ static void test_failure_of_both(void)
 	is_int(n, 0, "is nobody's case");
 }
 
+/* It fails, and then the machine does nothing any more: the question ends, whoever is to blame for that. */
+static void test_failure_then_ours(void)
+{
+	HEADS({.commit = line[2], .verdict = RUN_FAILED, .cause = "exit status 1", .ours_after = 3});
+
+	head(&w, line[0]);
+	head(&w, line[2]);
+	is_str(between(&w, line[0], line[2], NULL), "broken infra", "there is no verdict");
+}
+
 /* Two jobs see that a kernel does not boot: one case. */
 static void test_no_boot(void)
 {
@@ -1001,6 +1014,7 @@ int main(void)
 	test_failure_not_proven();
 	test_failure_of_both();
 	test_no_boot();
+	test_failure_then_ours();
 	test_other_image();
 	test_proof_contradicts();
 	test_proof_nobody();
