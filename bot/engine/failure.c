@@ -108,10 +108,10 @@ int failure_of_head(struct engine *e, const struct scope *s, char **ret_text)
 		return r;
 	if (s->cmp.asked == ASKED_DAEMON)
 		r = known_case(e, s, failure_kind(failure), &id);
-	if (r < 0 || id) {
+	if (r >= 0 && id)
 		*ret_text = xasprintf("; case %" PRId64 " is about it", id);
+	if (r < 0 || id)
 		return MIN(r, 0);
-	}
 	fails.failing = true;
 	r = pairs_step(e, &(const struct pairs){.s = &fails, .a = s->cmp.base, .b = s->cmp.head, .failure = failure,
 						.after_run = s->cmp.after_run, .alpha = CASE_ALPHA,
