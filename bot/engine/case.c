@@ -6,6 +6,17 @@
 #include "bot/engine/report.h"
 #include "bot/engine/tasks.h"
 
+/* It cannot go on. What is proven by then is found all the same. */
+static int cut_short(struct engine *e, const struct scope *s, struct db_case *c, const char *why)
+{
+	int r = proof_cut_short(e, s, c, why);
+
+	if (r)
+		return MIN(r, 0);
+	case_note(c, why);
+	return case_state(e, c, CASE_NOT_REPRODUCED, "%s", why);
+}
+
 int engine_plan_case(struct engine *e, struct db_case *c)
 {
 	struct scope s = {0};
@@ -25,10 +36,9 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 		scope_release(&s);
 		return r;
 	}
-	if (r == 0) {
-		case_note(c, "the configuration or the toolchain has changed meanwhile");
-		r = case_state(e, c, CASE_NOT_REPRODUCED, "the configuration or the toolchain has changed meanwhile");
-	} else if (c->state == CASE_CONFIRMED)
+	if (r == 0)
+		r = cut_short(e, &s, c, "the configuration or the toolchain has changed meanwhile");
+	else if (c->state == CASE_CONFIRMED)
 		r = bisect_start(e, &s, c);
 	else if (c->state == CASE_PROVING)
 		r = proof_go_on(e, &s, c);
@@ -37,8 +47,7 @@ int engine_plan_case(struct engine *e, struct db_case *c)
 	if (r == -ENOTRECOVERABLE) {
 		_cleanup_free_ char *why = xstrdup(err_msg());
 
-		case_note(c, why);
-		r = case_state(e, c, CASE_NOT_REPRODUCED, "%s", why);
+		r = cut_short(e, &s, c, why);
 	}
 	scope_release(&s);
 	return r;

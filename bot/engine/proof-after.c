@@ -7,8 +7,7 @@
 #include "bot/engine/reach-plan.h"
 #include "jobs/check.h"
 
-/* The last word on a proven case. */
-static int conclude(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *p, const char *revert)
+int prove_concluded(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *p, const char *revert)
 {
 	char *said = xstrdup(revert);   /* it may be err_msg() */
 	struct db_pair_check reach = {0};
@@ -46,7 +45,7 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 		_cleanup_free_ char *told = NULL;
 
 		r = failure_revert(e, s, c, proof->revert_commit, proof->revert_after, &told);
-		return r > 0 ? conclude(e, s, c, proof, told) : r;
+		return r > 0 ? prove_concluded(e, s, c, proof, told) : r;
 	}
 	r = pairs_step(e, &p, &x);
 	if (r <= 0)
@@ -57,7 +56,7 @@ static int measure_revert(struct engine *e, const struct scope *s, struct db_cas
 		 v->verdict != VERDICT_DIFFERENT      ? " (no change shown: something else in the range hides it)"
 		 : (v->effect < 0) == (c->effect < 0) ? " (the same direction: treat with care)"
 						      : "");
-	return conclude(e, s, c, proof, text);
+	return prove_concluded(e, s, c, proof, text);
 }
 
 int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c, struct db_proof *p)
@@ -67,10 +66,10 @@ int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c, 
 
 	if (!p->revert_commit) {
 		if (streq(c->culprit, s->cmp.head))
-			return conclude(e, s, c, p, "it is the tip itself: undone, that is its parent");
+			return prove_concluded(e, s, c, p, "it is the tip itself: undone, that is its parent");
 		r = tree_revert(s->git_dir, c->culprit, s->cmp.head, &made);
 		if (r < 0)
-			return conclude(e, s, c, p, err_msg());
+			return prove_concluded(e, s, c, p, err_msg());
 		p->revert_commit = xstrdup(made);
 		r = store_last_run(e->store, &p->revert_after);
 		if (r >= 0)
@@ -80,7 +79,7 @@ int prove_by_revert(struct engine *e, const struct scope *s, struct db_case *c, 
 	}
 	r = proof_build(e, s, c, p->revert_commit, &why);
 	if (why)
-		return conclude(e, s, c, p, why);
+		return prove_concluded(e, s, c, p, why);
 	return r > 0 ? measure_revert(e, s, c, p) : r;
 }
 
@@ -136,13 +135,15 @@ int prove_aligned(struct engine *e, const struct scope *s, struct db_case *c, st
 					  c->culprit);
 	}
 	r = proof_builds(e, &a, c, proof->parent, &why);
+	p = proof_pairs(&a, c, proof->parent, c->culprit, proof->aligned_after);
+	if (r > 0)
+		r = pairs_step(e, &p, &x);
+	if (r == -ENOTRECOVERABLE)
+		why = xstrdup(err_msg());
 	if (why) {
 		_cleanup_free_ char *text = xasprintf("not measured with aligned functions: %s", why);
 
 		return aligned_done(e, c, proof, text);
 	}
-	p = proof_pairs(&a, c, proof->parent, c->culprit, proof->aligned_after);
-	if (r > 0)
-		r = pairs_step(e, &p, &x);
 	return r > 0 ? judge_aligned(e, c, proof, &x) : r;
 }

@@ -165,6 +165,19 @@ static int count_both(struct engine *e, const struct scope *s, struct db_case *c
 	return r < 0 ? r : 1;
 }
 
+int proof_cut_short(struct engine *e, const struct scope *s, struct db_case *c, const char *why)
+{
+	_cleanup_proof_ struct db_proof p = {0};
+	_cleanup_free_ char *text = xasprintf("not measured: %s", why);
+	int r = c->state == CASE_PROVING ? store_proof_get(e->store, c, &p) : -ENOENT;
+
+	if (r >= 0 && p.state == PROOF_SHOWN)
+		r = prove_concluded(e, s, c, &p, p.revert ? p.revert : text);
+	else
+		return r == -ENOENT ? 0 : MIN(r, 0);
+	return r < 0 ? r : 1;
+}
+
 int proof_go_on(struct engine *e, const struct scope *s, struct db_case *c)
 {
 	_cleanup_proof_ struct db_proof p = {0};

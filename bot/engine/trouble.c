@@ -7,6 +7,7 @@
  */
 #include "bot/engine/trouble.h"
 #include "bot/engine/case-state.h"
+#include "bot/engine/proof.h"
 #include "lib/fs.h"
 
 #define WAIT_MAX_S 3600
@@ -100,18 +101,23 @@ static bool is_final(int error)
 	return false;
 }
 
+/* What is proven by then is found all the same. */
 static int end_case(struct engine *e, int64_t id, const char *why)
 {
 	struct db_case c = {0};
-	int r = store_case_by_id(e->store, id, &c);
+	struct scope s = {0};
+	int r = store_case_by_id(e->store, id, &c), found = 0;
 
-	c.stopped = STOPPED_BY_ERROR;
-	if (r >= 0)
-		r = case_note(&c, why);
-	if (r >= 0)
+	if (r >= 0 && engine_scope(e, c.comparison, &s) >= 0)
+		found = r = proof_cut_short(e, &s, &c, why);
+	if (r >= 0 && !found) {
+		c.stopped = STOPPED_BY_ERROR;
+		case_note(&c, why);
 		r = case_state(e, &c, CASE_NOT_REPRODUCED, "%s", why);
+	}
+	scope_release(&s);
 	db_case_release(&c);
-	return r;
+	return MIN(r, 0);
 }
 
 /* Nobody would ever claim what waits for it. */

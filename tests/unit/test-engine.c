@@ -31,7 +31,7 @@ struct side {
 };
 /* What becomes of a commit, in a job or in all. */
 struct fate {
-	const char *commit, *job;       /* job: how its name begins; NULL: in all */
+	const char *commit, *job;       /* commit "*": that of all others; job: how its name begins; NULL: in all */
 	bool unbuildable, infra;        /* infra: its build fails on our side */
 	enum run_verdict verdict;       /* of its runs */
 	const char *cause;
@@ -54,6 +54,7 @@ struct world {
 	int64_t cmp;
 	usec_t back;            /* so far does the clock go back after the question was asked */
 	int runs[2], profiles;
+	bool aligned_fails;     /* whatever has aligned functions crashes */
 	int old_runs;           /* the first ones had an older root image, with which all is slower by half */
 };
 
@@ -186,7 +187,8 @@ static const struct fate *fate_of(const struct world *w, const char *commit, con
 	static const struct fate good = {0};
 
 	for (size_t i = 0; i < w->n_fates; i++)
-		if (streq(w->fate[i].commit, commit) && (!w->fate[i].job || !job || startswith(job, w->fate[i].job)))
+		if ((streq(w->fate[i].commit, commit) || streq(w->fate[i].commit, "*")) &&
+		    (!w->fate[i].job || !job || startswith(job, w->fate[i].job)))
 			return &w->fate[i];
 	return &good;
 }
@@ -292,6 +294,10 @@ static int do_run(struct world *w, const struct task_payload *p, const struct db
 	if (f->verdict != RUN_OK && (!f->flaky || w->runs[side] % f->flaky == 0)) {
 		verdict = f->verdict;
 		cause = xstrdup(f->cause);
+		metric_set_release(&values);
+	}
+	if (w->aligned_fails && endswith(p->kconfig, KCONFIG_ALIGNED)) {
+		verdict = RUN_CRASHED;
 		metric_set_release(&values);
 	}
 	if (f->ours_after && runs_of(w, b, dj) >= f->ours_after)
@@ -811,6 +817,90 @@ static void test_proof_nobody(void)
 	db_case_release(&c);
 }
 
+/* ---- proven, and then something else fails ---- */
+
+static void is_found(struct world *w, const char *revert)
+{
+	struct db_proof p = {0};
+	struct db_case c;
+
+	one_case(w, &c);
+	is_str(case_state_word(c.state), "found", "what is proven is found: %s", c.note ? c.note : "");
+	is_str(c.culprit, hidden[0], "it is that commit");
+	is_int(store_proof_get(w->s, &c, &p), 0, "its proof");
+	ok(p.state == PROOF_SHOWN && p.revert && strstr(p.revert, revert), "and what came of undoing it: %s",
+	   p.revert ? p.revert : "");
+	db_proof_release(&p);
+	db_case_release(&c);
+}
+
+/* Undone on the tip it only crashes. */
+static void test_proven_revert_fails(void)
+{
+	HEADS({.commit = line[0]}, {.commit = hidden[0], .slower = 80}, {.commit = hidden[1], .slower = 80},
+	      {.commit = "*", OOPS});
+
+	head(&w, line[0]);
+	head(&w, hidden[1]);
+	is_found(&w, "not measured: the last ");
+}
+
+/* The same of the builds with aligned functions: the case goes on without. */
+static void test_proven_aligned_fails(void)
+{
+	HEADS({.commit = line[0]}, {.commit = hidden[0], .slower = 80}, {.commit = hidden[1], .slower = 80});
+	struct db_proof p = {0};
+	struct db_case c;
+
+	w.aligned_fails = true;
+	open_world(&w);
+	w.cfg.proof_aligned = true;
+	head(&w, line[0]);
+	head(&w, hidden[1]);
+	is_found(&w, "undone on top of");
+	one_case(&w, &c);
+	is_int(store_proof_get(w.s, &c, &p), 0, "its proof");
+	ok(p.aligned && strstr(p.aligned, "not measured with aligned functions: the last "), "which says so: %s",
+	   p.aligned ? p.aligned : "");
+	db_proof_release(&p);
+	db_case_release(&c);
+}
+
+/* A new compiler, while only the last step is left. */
+static void test_proven_then_other_epoch(void)
+{
+	WORLD w = {0};
+	struct db_proof p = DB_PROOF_INIT;
+	struct db_comparison q = {.tree = 1, .base = line[0], .head = hidden[1], .kconfig = (char *)"vm-min",
+				  .epoch = (char *)"old", .state = COMPARISON_DIFFERENT};
+	struct db_case c = {.metric = (char *)"fails", .culprit = hidden[0], .state = CASE_PROVING, .confidence = 0.99};
+	struct job_list jobs = {0};
+	struct db_job row = {0};
+	struct db_machine m = {0};
+	_cleanup_free_ char *etc = xasprintf("%s/etc", dir);
+
+	open_world(&w);
+	if (job_load("drop", etc, NULL, &jobs) < 0 || job_to_db(&jobs.v[0], &row) < 0 || store_job_put(w.s, &row) < 0 ||
+	    store_machine_get(w.s, "qemu", &m) < 0 ||
+	    store_metric_put(w.s, &(struct metric_value){(char *)"fails", 0, "", -1, false}) < 0)
+		printf("Bail out! %s\n", err_msg());
+	q.job = row.id;
+	q.machine = m.id;
+	is_int(store_comparison_put(w.s, &q, &c.comparison), 0, "a question under another compiler");
+	is_int(store_case_put(w.s, &c, &p.case_id), 0, "its case");
+	p.commit = hidden[0];
+	p.parent = line[0];
+	p.state = PROOF_SHOWN;
+	p.effect = -0.08;
+	p.p = 1e-6;
+	is_int(store_proof_put(w.s, &p), 0, "which is proven");
+	is_int(engine_plan(&w.e), 0, "a plan");
+	is_found(&w, "has changed meanwhile");
+	db_machine_release(&m);
+	db_job_release(&row);
+	job_list_release(&jobs);
+}
+
 /* ---- what comes out ---- */
 
 static const struct side fast = {.speed = 10000, .sent = 60000}, slow = {.speed = 10000, .sent = 60000, .slower = 80};
@@ -1015,6 +1105,9 @@ int main(void)
 	test_failure_of_both();
 	test_no_boot();
 	test_failure_then_ours();
+	test_proven_revert_fails();
+	test_proven_aligned_fails();
+	test_proven_then_other_epoch();
 	test_other_image();
 	test_proof_contradicts();
 	test_proof_nobody();

@@ -216,6 +216,31 @@ static void test_machine(void)
 	db_task_release(&t);
 }
 
+/* The same where only the last step of a proof is left. */
+static void test_proven(void)
+{
+	struct db_case c = {.metric = (char *)"command.ops", .state = CASE_PROVING, .confidence = 0.99, .culprit = head},
+		       got = {0};
+	struct engine e = {.store = s, .cfg = &cfg};
+	struct db_proof p = DB_PROOF_INIT;
+	int64_t id = 0;
+
+	is_int(engine_ask(&e, &tree, &tcfg, "", "1" ABSENT, head, &job, "gone", &c.comparison), 0, "a question");
+	is_int(store_comparison_end(s, c.comparison, COMPARISON_DIFFERENT, FAULT_NONE, "x"), 0, "which has been answered");
+	is_int(store_case_put(s, &c, &id), 0, "a case");
+	p.case_id = id;
+	p.commit = head;
+	p.state = PROOF_SHOWN;
+	p.effect = p.p = 0.1;
+	is_int(store_proof_put(s, &p), 0, "which is proven");
+	for (int i = 0; i < 3; i++)
+		plan();
+	is_int(store_case_by_id(s, id, &got), 0, "in the end");
+	is_str(case_state_word(got.state), "found", "it is found");
+	ok(got.stopped == STOPPED_NOT, "and not stopped");
+	db_case_release(&got);
+}
+
 int main(void)
 {
 	_cleanup_free_ char *state = NULL;
@@ -231,6 +256,7 @@ int main(void)
 	test_no_mirror();
 	test_branch();
 	test_machine();
+	test_proven();
 	troubles_release(&troubles);
 	db_job_release(&job);
 	tree_config_release(&tcfg);
