@@ -59,9 +59,16 @@ int store_trees(struct store *s, struct db_tree **ret, size_t *ret_n)
 
 int store_tree_remove(struct store *s, const char *name)
 {
-	int r = db_exec(s, "DELETE FROM tree WHERE name = ?", TEXT(name));
+	int r = store_begin(s);
 
-	return r ? MIN(r, 0) : unknown(name);
+	if (r < 0)
+		return r;
+	r = db_exec(s, "DELETE FROM tree WHERE name = ?", TEXT(name));
+	if (r == 0)
+		r = unknown(name);
+	if (r >= 0) /* nobody's questions, and others' canaries: a new tree of that name would find them done */
+		r = db_exec(s, "DELETE FROM task WHERE iif(json_valid(payload), payload ->> '$.tree', NULL) = ?", TEXT(name));
+	return tx_end(s, MIN(r, 0));
 }
 
 int store_tree_polled(struct store *s, int64_t id, usec_t when, usec_t next, const char *error)

@@ -148,6 +148,27 @@ static void test_never(void)
 	is_need(&w, NEED_NEVER, false, "aaaaaaaaaaaa cannot be built: the disk is full", "it could not be tried");
 }
 
+/* A tree that is erased takes its work with it: of its name there may be another one. */
+static void test_tree_again(void)
+{
+	WORLD w = {0};
+	struct db_task t = {0};
+
+	world_make(&w);
+	is_need(&w, NEED_WAIT, true, NULL, "a commit of a tree");
+	if (store_task_claim(w.e.store, "build", "me", USEC_PER_SEC, &t) < 0 ||
+	    store_task_end(w.e.store, t.id, true, 0, "built") < 0)
+		printf("Bail out! %s\n", err_msg());
+	db_task_release(&t);
+	put_build(&w, A, BUILD_OK, NULL);
+	is_need(&w, NEED_BUILT, false, NULL, "it is built");
+	db_tree_release(&w.s.tree);
+	if (store_tree_remove(w.e.store, "net") < 0 || config_to_store(&w.cfg, w.e.store) < 0 ||
+	    store_tree_get(w.e.store, "net", &w.s.tree) < 0)
+		printf("Bail out! %s\n", err_msg());
+	is_need(&w, NEED_WAIT, true, NULL, "the tree was erased and added again");
+}
+
 static void test_turns(void)
 {
 	WORLD w = {0};
@@ -236,6 +257,7 @@ int main(void)
 		   "xdp-bench:\n  mode: drop\n");
 	test_needs();
 	test_never();
+	test_tree_again();
 	test_turns();
 	test_step();
 	test_different();
