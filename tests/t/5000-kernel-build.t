@@ -47,7 +47,7 @@ build() { # REV: result in $dir/REV
 }
 get() { field "$dir/$1" "o['$2']"; }
 
-add() { kp tree add k "$repo" --branch base --branch comment --branch code --branch broken >"$dir/out" 2>&1 &&
+add() { kp tree add k "$repo" --kconfig tiny --branch base --branch comment --branch code --branch broken >"$dir/out" 2>&1 &&
 	kp tree fetch k >"$dir/out" 2>&1; }
 add; ok $? "the tree is added and fetched"
 build base; ok $? "the base builds"
