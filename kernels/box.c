@@ -247,12 +247,12 @@ struct box_watch {
 	bool isolated;
 };
 
-/* New lines go to the caller's progress function. */
+/* New lines go to the caller's on_line(). */
 static void report_progress(const struct box *b, const char *chunk, size_t k, struct buf *part)
 {
 	char *l, *nl;
 
-	if (!b->progress)
+	if (!b->on_line)
 		return;
 	buf_add(part, chunk, k);
 	for (l = part->s; (nl = memchr(l, '\n', part->s + part->len - l)); l = nl + 1) {
@@ -260,7 +260,7 @@ static void report_progress(const struct box *b, const char *chunk, size_t k, st
 
 		*nl = 0;
 		safe = term_safe(l + strspn(l, " \t"));
-		b->progress(b->progress_arg, safe);
+		b->on_line(b->on_line_arg, safe);
 	}
 	k = part->s + part->len - l;
 	memmove(part->s, l, k);

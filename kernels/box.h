@@ -57,8 +57,8 @@ struct box {
 	struct box_limits limits;
 	int nice;
 	volatile const int *cancel;
-	void (*progress)(void *arg, const char *line);  /* new lines of the log, terminal-safe; may be NULL */
-	void *progress_arg;
+	void (*on_line)(void *arg, const char *line);  /* new lines of the log, terminal-safe; may be NULL */
+	void *on_line_arg;
 };
 
 /* Which limit was met. */

@@ -33,8 +33,8 @@ int build_step(struct build_job *j, const struct build_step *s, struct sandbox_r
 	_cleanup_strv_ struct strv env = {0};
 	struct box b = {.script = s->script, .mount = s->mount, .n_mounts = s->n_mounts, .cwd = s->cwd,
 			.log_path = s->out ? NULL : j->log, .out = s->out, .what = "the build", .nice = 5,
-			.limits = limits(j, s), .cancel = j->q->cancel, .progress = j->q->progress,
-			.progress_arg = j->q->progress_arg};
+			.limits = limits(j, s), .cancel = j->q->cancel, .on_line = j->q->on_line,
+			.on_line_arg = j->q->on_line_arg};
 	bool disk_short = b.limits.disk < (j->q->max_disk ? j->q->max_disk : BOX_DISK);
 	int r;
 

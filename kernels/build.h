@@ -38,8 +38,8 @@ struct build_request {
 	uint64_t max_memory;            /* bytes for all of it, 0: 8 GiB or 3/4 of the machine's */
 	int64_t max_disk, max_files;    /* bytes, 0: 16 GiB; files and folders, 0: a million */
 	volatile const int *cancel;
-	void (*progress)(void *arg, const char *line);  /* e.g. "CC net/unix/scm.o", may be NULL */
-	void *progress_arg;
+	void (*on_line)(void *arg, const char *line);  /* e.g. "CC net/unix/scm.o", may be NULL */
+	void *on_line_arg;
 };
 
 struct build_result {

@@ -314,7 +314,7 @@ void buf_add_csv(struct buf *b, const char *s)
 	buf_addc(b, '"');
 }
 
-static const char *entity(char c)
+static const char *html_entity(char c)
 {
 	switch (c) {
 	case '&': return "&amp;";
@@ -336,8 +336,8 @@ void buf_add_html(struct buf *b, const char *s)
 		n = utf8_next(s, left, &class, NULL);
 		if (class != UTF8_PLAIN && *s != '\n' && *s != '\t')
 			buf_adds(b, replacement);
-		else if (entity(*s))
-			buf_adds(b, entity(*s));
+		else if (html_entity(*s))
+			buf_adds(b, html_entity(*s));
 		else
 			buf_add(b, s, n);
 	}

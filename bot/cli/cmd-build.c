@@ -136,7 +136,7 @@ static int build(struct ctx *c, const char *rev, const char *patches, const char
 				   .timeout_s = c->config.build_timeout_s,
 				   .max_memory = (uint64_t)c->config.build_memory_mb << 20,
 				   .max_disk = c->config.build_disk_mb << 20, .max_files = c->config.build_files,
-				   .cancel = &stop, .progress = show, .progress_arg = &v};
+				   .cancel = &stop, .on_line = show, .on_line_arg = &v};
 	signal(SIGINT, on_signal);
 	signal(SIGTERM, on_signal);
 	begin(c, &a, commit, &v);

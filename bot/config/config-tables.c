@@ -233,7 +233,7 @@ void config_complete(struct config *c)
 			(*o)->complete(report_settings_of(&c->reports, *o), c->state_dir);
 }
 
-static void canary_release(struct canary_config *k)
+static void canary_config_release(struct canary_config *k)
 {
 	free(k->machine);
 	settings_release(canary_settings, k);
@@ -249,7 +249,7 @@ void config_release(struct config *c)
 	for (size_t i = 0; i < c->n_machines; i++)
 		machine_release(&c->machine[i]);
 	for (size_t i = 0; i < c->n_canaries; i++)
-		canary_release(&c->canary[i]);
+		canary_config_release(&c->canary[i]);
 	free(c->canary);
 	free(c->tree);
 	free(c->machine);
