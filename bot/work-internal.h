@@ -30,7 +30,7 @@ int work_report(struct work *w, usec_t *retry);
 int work_send(struct work *w, usec_t *retry);
 
 /* work-run.c: a build, booted with a job, and what its output says. */
-struct boot {
+struct measured_boot {
 	struct db_tree tree; struct tree_config tcfg; struct db_build build; struct db_job dbjob; struct db_machine dbm;
 	struct job job; struct root_image root; struct boot_result res;
 	struct metric_set values; struct check_set checks;
@@ -39,12 +39,12 @@ struct boot {
 	enum run_verdict verdict;
 	usec_t started, mono;
 };
-void boot_release(struct boot *x);
-int boot_no_machine(const struct boot *x);      /* -ENOENT, said */
+void boot_release(struct measured_boot *x);
+int boot_no_machine(const struct measured_boot *x);      /* -ENOENT, said */
 /* What the task names, and an image that is there. A negative error is said. */
-int boot_load(struct work *w, struct boot *x, usec_t *retry);
+int boot_load(struct work *w, struct measured_boot *x, usec_t *retry);
 /* Boots and parses. 1: verdict, values and checks are there; 0: it failed on our side, which is said, counted against
  * the machine and tried again; -ECANCELED. */
-int boot_measure(struct work *w, struct boot *x, usec_t *retry);
+int boot_measure(struct work *w, struct measured_boot *x, usec_t *retry);
 
 #endif

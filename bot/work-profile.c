@@ -7,7 +7,7 @@
 #include "kernels/traced.h"
 
 /* Where nobody can count from outside, the kernel watches the functions that changed since the base. */
-static int choose_watched(struct work *w, const struct boot *x, struct strv *watch)
+static int choose_watched(struct work *w, const struct measured_boot *x, struct strv *watch)
 {
 	_cleanup_free_ char *why = xstrdup(err_msg()), *map = symbols_path(x->build.image_path),
 			    *git_dir = engine_git_dir(&w->c->config, x->tree.name);
@@ -28,7 +28,7 @@ static int choose_watched(struct work *w, const struct boot *x, struct strv *wat
 }
 
 /* The job as it renders today: scripts stored long ago have no marks. */
-static int prepare(struct work *w, struct boot *x, struct strv *watch)
+static int prepare(struct work *w, struct measured_boot *x, struct strv *watch)
 {
 	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
 	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
@@ -47,7 +47,7 @@ static int prepare(struct work *w, struct boot *x, struct strv *watch)
 	return 0;
 }
 
-static int keep_watched(struct work *w, struct boot *x)
+static int keep_watched(struct work *w, struct measured_boot *x)
 {
 	_cleanup_free_ char *path = xasprintf("%s/result/reach", x->dir), *map = symbols_path(x->build.image_path);
 	_cleanup_(symbols_release) struct symbols sym = {0};
@@ -67,7 +67,7 @@ static int keep_watched(struct work *w, struct boot *x)
 	return r;
 }
 
-static int keep_counted(struct work *w, struct boot *x)
+static int keep_counted(struct work *w, struct measured_boot *x)
 {
 	_cleanup_profile_ struct profile p = {0};
 	int r = profile_of_boot(x->dir, x->build.image_path, &x->values, &p);
@@ -81,7 +81,7 @@ static int keep_counted(struct work *w, struct boot *x)
 }
 
 /* A run that is watched may well fail a check: it is slower, and its values are not kept. */
-static int keep(struct work *w, struct boot *x)
+static int keep(struct work *w, struct measured_boot *x)
 {
 	bool ran = run_measured(x->verdict);
 	int r;
@@ -98,7 +98,7 @@ static int keep(struct work *w, struct boot *x)
 
 int work_profile(struct work *w, usec_t *retry)
 {
-	_cleanup_(boot_release) struct boot x = {0};
+	_cleanup_(boot_release) struct measured_boot x = {0};
 	_cleanup_strv_ struct strv watch = {0};
 	int r = boot_load(w, &x, retry);
 

@@ -104,7 +104,7 @@ static char *setup_of(struct work *w, const struct machine *m, const struct mach
 	return setup_text(&lines);
 }
 
-void boot_release(struct boot *x)
+void boot_release(struct measured_boot *x)
 {
 	db_tree_release(&x->tree);
 	tree_config_release(&x->tcfg);
@@ -122,12 +122,12 @@ void boot_release(struct boot *x)
 	free(x->counts);
 }
 
-int boot_no_machine(const struct boot *x)
+int boot_no_machine(const struct measured_boot *x)
 {
 	return err_set(-ENOENT, "machine '%s' is not in the configuration any more", x->dbm.name);
 }
 
-static int boot_and_parse(struct work *w, struct boot *x)
+static int boot_and_parse(struct work *w, struct measured_boot *x)
 {
 	const struct machine *m = config_machine(&w->c->config, x->dbm.name);
 	const struct machine_ops *ops = m ? machine_driver(m->driver) : NULL;
@@ -168,7 +168,7 @@ static int boot_and_parse(struct work *w, struct boot *x)
 }
 
 /* Finished builds make room when the disk is full: what is needed again is made again. */
-static int image_back(struct work *w, struct boot *x, usec_t *retry)
+static int image_back(struct work *w, struct measured_boot *x, usec_t *retry)
 {
 	int r;
 
@@ -181,7 +181,7 @@ static int image_back(struct work *w, struct boot *x, usec_t *retry)
 	return store_build_get(w->c->store, x->tree.id, w->p.commit, w->p.kconfig, &x->build);
 }
 
-int boot_load(struct work *w, struct boot *x, usec_t *retry)
+int boot_load(struct work *w, struct measured_boot *x, usec_t *retry)
 {
 	struct store *s = w->c->store;
 	int r = work_load_tree(w, &x->tree, &x->tcfg);
@@ -208,7 +208,7 @@ int boot_load(struct work *w, struct boot *x, usec_t *retry)
 	return MIN(r, 0);
 }
 
-int boot_measure(struct work *w, struct boot *x, usec_t *retry)
+int boot_measure(struct work *w, struct measured_boot *x, usec_t *retry)
 {
 	int r = boot_and_parse(w, x);
 
@@ -226,7 +226,7 @@ int boot_measure(struct work *w, struct boot *x, usec_t *retry)
 
 /* ---- a run ---- */
 
-static int store_result(struct work *w, struct boot *x)
+static int store_result(struct work *w, struct measured_boot *x)
 {
 	struct metric_set none = {0};
 	_cleanup_free_ char *boot = xasprintf("%" PRId64 ".%" PRId64, w->task.id, w->task.attempts);
@@ -251,7 +251,7 @@ static int store_result(struct work *w, struct boot *x)
 	return r;
 }
 
-static int keep_run(struct work *w, struct boot *x, usec_t *retry)
+static int keep_run(struct work *w, struct measured_boot *x, usec_t *retry)
 {
 	const struct metric_value *kpi = metric_set_get(&x->values, job_kpis(&x->job)[0]);
 	int r = store_result(w, x);
@@ -270,7 +270,7 @@ static int keep_run(struct work *w, struct boot *x, usec_t *retry)
 }
 
 /* The last try's failure is kept, too. */
-static int keep_failure(struct work *w, struct boot *x)
+static int keep_failure(struct work *w, struct measured_boot *x)
 {
 	if (w->task.attempts + 1 >= w->task.max_attempts) {
 		free(x->cause);
@@ -282,7 +282,7 @@ static int keep_failure(struct work *w, struct boot *x)
 
 int work_run(struct work *w, usec_t *retry)
 {
-	_cleanup_(boot_release) struct boot x = {0};
+	_cleanup_(boot_release) struct measured_boot x = {0};
 	int r = boot_load(w, &x, retry);
 
 	if (r >= 0)
