@@ -3,6 +3,7 @@
 #include "bot/engine/failure.h"
 #include "bot/engine/measured.h"
 #include "bot/engine/proof-record.h"
+#include "bot/engine/tasks.h"
 #include "kernels/build.h"
 
 #define MAX_READY 20000         /* candidates up to which the build cache is looked through */
@@ -112,6 +113,8 @@ int known_load(struct engine *e, const struct scope *s, const struct db_case *c,
 		struct db_build key = {.commit = f.range.oid[i]};
 
 		f.node[i].build = bsearch(&key, f.builds, f.n_builds, sizeof(key), by_commit);
+		if (f.node[i].build && !engine_build_done(e, s, f.range.oid[i]))
+			f.node[i].build = NULL;
 	}
 	r = load_ready(e, s, &f);
 	if (r >= 0)

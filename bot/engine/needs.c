@@ -30,16 +30,16 @@ int need_build(struct engine *e, const struct scope *s, const char *commit, int 
 		r = store_task_by_id(e->store, task, &t);
 	if (r < 0)
 		return r;
-	r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &n.build);
-	if (r < 0 && r != -ENOENT)
-		return r;
-	if (r == -ENOENT) {
-		if (task_gave_up(t.state))
-			say(&n, NEED_NEVER, commit, t.result ? t.result : "no reason known");
-	} else if (n.build.state != BUILD_OK) {
-		say(&n, NEED_BROKEN, commit, n.build.error ? n.build.error : "see its log");
-	} else {
-		n.state = NEED_BUILT;
+	if (task_gave_up(t.state)) {
+		say(&n, NEED_NEVER, commit, t.result ? t.result : "no reason known");
+	} else if (t.state == TASK_DONE) { /* a row that was there before may be of another compiler or configuration */
+		r = store_build_get(e->store, s->tree.id, commit, s->cmp.kconfig, &n.build);
+		if (r < 0 && r != -ENOENT)
+			return r;
+		if (r >= 0 && n.build.state != BUILD_OK)
+			say(&n, NEED_BROKEN, commit, n.build.error ? n.build.error : "see its log");
+		else if (r >= 0)
+			n.state = NEED_BUILT;
 	}
 	*ret = n;
 	return 0;

@@ -25,10 +25,25 @@ static int add_task(struct engine *e, struct db_task *t, const struct task_paylo
 	return store_task_add(e->store, t, needs, ret_id);
 }
 
+static char *build_key(const struct scope *s, const char *commit)
+{
+	return xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
+}
+
+bool engine_build_done(struct engine *e, const struct scope *s, const char *commit)
+{
+	_cleanup_free_ char *key = build_key(s, commit);
+	struct db_task t = {0};
+	bool done = store_task_by_key(e->store, key, &t) >= 0 && t.state == TASK_DONE;
+
+	db_task_release(&t);
+	return done;
+}
+
 int engine_build_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
 		      int64_t *ret_id)
 {
-	_cleanup_free_ char *key = xasprintf("build:%s:%s:%s:%s", s->tree.name, commit, s->cmp.kconfig, s->cmp.epoch);
+	_cleanup_free_ char *key = build_key(s, commit);
 	struct db_task t = {
 		.kind = TASK_BUILD, .key = key, .priority = priority, .comparison = s->cmp.id, .case_id = case_id};
 	struct task_payload p = payload_of(s, commit);

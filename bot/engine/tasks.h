@@ -13,6 +13,8 @@
 #define PRIO_COMPARISON 100
 #define PRIO_DETECT 50          /* behind everything that somebody waits for */
 
+/* Has a commit been built in the epoch of s? Its row may be another one's until then. */
+bool engine_build_done(struct engine *e, const struct scope *s, const char *commit);
 int engine_build_task(struct engine *e, const struct scope *s, const char *commit, int priority, int64_t case_id,
 		      int64_t *ret_id);
 /* Build and n boots of it; returns how many tasks were new. */

@@ -4,6 +4,7 @@
  * are xdp-bench's recorded output, through its parser, its checks and the database.
  */
 #include "bot/engine/engine.h"
+#include "bot/engine/known.h"
 #include "bot/engine/points.h"
 #include "bot/engine/reach.h"
 #include "db/setup.h"
@@ -775,6 +776,30 @@ static void test_no_boot(void)
 	configure("[drop]");
 }
 
+/* What another compiler or configuration made of commits tells a search nothing. */
+static void test_search_other_epoch(void)
+{
+	HEADS(FAILS(4), FAILS(5), FAILS(6));
+	struct scope q = {0};
+	struct known_range f = {0};
+	struct db_case c;
+
+	head(&w, line[0]);
+	head(&w, line[6]);
+	one_case(&w, &c);
+	is_int(engine_scope(&w.e, c.comparison, &q), 0, "its question");
+	is_int(known_load(&w.e, &q, &c, &f), 0, "what is known of its range");
+	ok(f.node[0].build && f.node[f.range.dag.n - 1].build, "the ends are built");
+	known_release(&f);
+	free(q.cmp.epoch);
+	q.cmp.epoch = xstrdup("other");
+	is_int(known_load(&w.e, &q, &c, &f), 0, "asked under another compiler");
+	ok(!f.node[0].build && !f.node[f.range.dag.n - 1].build, "they are not");
+	known_release(&f);
+	scope_release(&q);
+	db_case_release(&c);
+}
+
 /* ---- proofs that contradict the search ---- */
 
 #define SLOW(i) {.commit = line[i], .slower = 80}
@@ -1105,6 +1130,7 @@ int main(void)
 	test_failure_of_both();
 	test_no_boot();
 	test_failure_then_ours();
+	test_search_other_epoch();
 	test_proven_revert_fails();
 	test_proven_aligned_fails();
 	test_proven_then_other_epoch();

@@ -121,6 +121,17 @@ static void is_need(struct world *w, enum need_state state, bool queued, const c
 		ok(!n.why && !n.reason, "nothing to say");
 }
 
+/* The task of the build ends. */
+static void end_build(struct world *w, bool well, const char *result)
+{
+	struct db_task t = {0};
+
+	if (store_task_claim(w->e.store, "build", "me", USEC_PER_SEC, &t) < 0 ||
+	    store_task_end(w->e.store, t.id, well, 0, result) < 0)
+		printf("Bail out! %s\n", err_msg());
+	db_task_release(&t);
+}
+
 static void test_needs(void)
 {
 	WORLD w = {0};
@@ -129,22 +140,24 @@ static void test_needs(void)
 	is_need(&w, NEED_WAIT, true, NULL, "a commit that nobody has built");
 	is_need(&w, NEED_WAIT, false, NULL, "it is queued");
 	put_build(&w, A, BUILD_BROKEN, "net/core/filter.c:1: no");
+	end_build(&w, true, "does not build");
 	is_need(&w, NEED_BROKEN, false, "aaaaaaaaaaaa does not build: net/core/filter.c:1: no", "it is broken");
+	free(w.s.cmp.epoch);
+	w.s.cmp.epoch = xstrdup("another compiler");
+	is_need(&w, NEED_WAIT, true, NULL, "which says nothing about another compiler");
+	is_need(&w, NEED_WAIT, false, NULL, "it is queued again");
 	put_build(&w, A, BUILD_OK, NULL);
+	end_build(&w, true, "built");
 	is_need(&w, NEED_BUILT, false, NULL, "it is built");
 }
 
 static void test_never(void)
 {
 	WORLD w = {0};
-	struct db_task t = {0};
 
 	world_make(&w);
 	is_need(&w, NEED_WAIT, true, NULL, "one that is tried");
-	if (store_task_claim(w.e.store, "build", "me", USEC_PER_SEC, &t) < 0 ||
-	    store_task_end(w.e.store, t.id, false, 0, "the disk is full") < 0)
-		printf("Bail out! %s\n", err_msg());
-	db_task_release(&t);
+	end_build(&w, false, "the disk is full");
 	is_need(&w, NEED_NEVER, false, "aaaaaaaaaaaa cannot be built: the disk is full", "it could not be tried");
 }
 
@@ -152,14 +165,10 @@ static void test_never(void)
 static void test_tree_again(void)
 {
 	WORLD w = {0};
-	struct db_task t = {0};
 
 	world_make(&w);
 	is_need(&w, NEED_WAIT, true, NULL, "a commit of a tree");
-	if (store_task_claim(w.e.store, "build", "me", USEC_PER_SEC, &t) < 0 ||
-	    store_task_end(w.e.store, t.id, true, 0, "built") < 0)
-		printf("Bail out! %s\n", err_msg());
-	db_task_release(&t);
+	end_build(&w, true, "built");
 	put_build(&w, A, BUILD_OK, NULL);
 	is_need(&w, NEED_BUILT, false, NULL, "it is built");
 	db_tree_release(&w.s.tree);
