@@ -79,7 +79,7 @@ static int measure(struct engine *e, const struct scope *s, struct db_case *c, c
 		    "bisection: %s %.12s (%u boot%s; %s); none %.3f, about %.0f more boots",
 		    n->build ? "boot" : "build", commit, step->boots, step->boots == 1 ? "" : "s",
 		    step->why ? step->why : "", search_posterior_none(search), step->expected_boots);
-	return store_case_put(e->store, c, NULL);
+	return MIN(case_put(e, c), 0);
 }
 
 /* Why a search gave up: an end that cannot be measured by its name, else what the search says. */

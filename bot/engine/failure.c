@@ -171,7 +171,7 @@ int failure_revert(struct engine *e, const struct scope *s, struct db_case *c, c
 	if (r >= 0 && o.n + o.silent < REVERT_BOOTS) {
 		r = engine_run_tasks(e, s, revert, (int)(REVERT_BOOTS - o.n - o.silent), PRIO_PROOF, c->id);
 		c->boots += MAX(r, 0);
-		r = r < 0 ? r : store_case_put(e->store, c, NULL);
+		r = r < 0 ? r : case_put(e, c);
 		r = MIN(r, 0);
 	} else if (r >= 0) {
 		*ret_text = xasprintf("undone on top of %.10s: fails in %zu of %zu boots%s", s->cmp.head, failed,

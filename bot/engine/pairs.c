@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 #include "bot/engine/pairs.h"
 #include "bisect/failure.h"
+#include "bot/engine/case-state.h"
 #include "bot/engine/measured.h"
 #include "bot/engine/outcomes.h"
 #include "bot/engine/tasks.h"
@@ -100,7 +101,7 @@ int pairs_more(struct engine *e, const struct pairs *p, int n)
 	queued = r;
 	if (r >= 0 && p->c) {
 		p->c->boots += queued;
-		r = store_case_put(e->store, p->c, NULL);
+		r = case_put(e, p->c);
 	}
 	return r < 0 ? r : queued;
 }

@@ -3,6 +3,7 @@
  * What the engine makes of runs: a comparison from the question to the verdict, with the tasks done by hand. The runs
  * are xdp-bench's recorded output, through its parser, its checks and the database.
  */
+#include "bot/engine/case.h"
 #include "bot/engine/engine.h"
 #include "bot/engine/known.h"
 #include "bot/engine/points.h"
@@ -800,6 +801,29 @@ static void test_search_other_epoch(void)
 	db_case_release(&c);
 }
 
+/* Somebody ignores a case while a step of it is planned: that holds. */
+static void test_ignored_meanwhile(void)
+{
+	WORLD w = {0};
+	struct db_case c = {.metric = (char *)"fails", .state = CASE_CONFIRMED, .confidence = 0.99}, now = {0};
+
+	ask(&w);
+	if (store_metric_put(w.s, &(struct metric_value){(char *)"fails", 0, "", -1, false}) < 0)
+		printf("Bail out! %s\n", err_msg());
+	c.comparison = w.cmp;
+	is_int(store_case_put(w.s, &c, &c.id), 0, "a case");
+	is_int(store_case_by_id(w.s, c.id, &now), 0, "as the daemon has read it");
+	c.state = CASE_IGNORED;
+	c.note = (char *)"ignored by ann";
+	is_int(store_case_put(w.s, &c, NULL), 0, "is ignored");
+	is_int(engine_plan_case(&w.e, &now), 0, "and its step planned");
+	db_case_release(&now);
+	is_int(store_case_by_id(w.s, c.id, &now), 0, "afterwards");
+	is_str(case_state_word(now.state), "ignored", "it still is");
+	is_str(now.note, "ignored by ann", "by her");
+	db_case_release(&now);
+}
+
 /* ---- proofs that contradict the search ---- */
 
 #define SLOW(i) {.commit = line[i], .slower = 80}
@@ -1131,6 +1155,7 @@ int main(void)
 	test_no_boot();
 	test_failure_then_ours();
 	test_search_other_epoch();
+	test_ignored_meanwhile();
 	test_proven_revert_fails();
 	test_proven_aligned_fails();
 	test_proven_then_other_epoch();
