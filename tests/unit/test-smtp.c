@@ -438,6 +438,7 @@ static void test_nobody(struct store *s, int64_t cmp)
 	is_state(s, id, "none");
 	give("smtp", "smtp", "false");
 	is_int(report_deliver(s, id, "smtp", &none), -ENOTSUP, "%s", err_msg());
+	ok(strstr(err_msg(), "set 'smtp' in the mail section") != NULL, "it names what is not set");
 	give("smtp", "smtp", "true");
 }
 
