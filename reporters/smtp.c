@@ -221,8 +221,10 @@ static bool is_loopback(const char *url)
 	size_t n;
 
 	host = host ? host + 3 : url;
+	if (startswith(host, "[::1]"))
+		return !host[5] || strchr(":/", host[5]);
 	n = strcspn(host, ":/");
-	return startswith(host, "127.") || startswith(host, "[::1]") ||
+	return (startswith(host, "127.") && strspn(host, "0123456789.") == n) ||
 	       (n == strlen("localhost") && startswith(host, "localhost"));
 }
 

@@ -451,6 +451,7 @@ static void test_tls(struct store *s, int64_t cmp)
 		"echo subjectAltName=IP:127.0.0.1 >ext\n"
 		"openssl x509 -req -in req.pem -CA ca.pem -CAkey ca-key.pem -CAcreateserial -days 2 -extfile ext -out cert.pem 2>/dev/null\n";
 	_cleanup_buf_ struct buf log = {0};
+	char elsewhere[100];
 	int64_t id = put_report(s, cmp, 50, one);
 	pid_t pid;
 
@@ -484,6 +485,16 @@ static void test_tls(struct store *s, int64_t cmp)
 	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "a server without TLS where TLS is asked for: %s",
 	       err_msg());
 	is_int(mails(&log), 0, "gets nothing");
+	give("smtp", "smtp_starttls", "false");
+	snprintf(elsewhere, sizeof(elsewhere), "smtp://127.0.0.1.localhost%s", strrchr(url, ':'));
+	give("smtp", "smtp_url", elsewhere);
+	report_again(s, id, "smtp");
+	is_int(report_deliver(s, id, "smtp", &cfg), -EAGAIN, "a name that begins like an address of this host: %s",
+	       err_msg());
+	is_int(mails(&log), 0, "gets no login in the clear");
+	give("smtp", "smtp_url", url);
+	report_again(s, id, "smtp");
+	is_int(report_deliver(s, id, "smtp", &cfg), 0, "the address itself does");
 	stop(pid);
 }
 
