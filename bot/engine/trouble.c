@@ -192,13 +192,14 @@ void troubles_sweep(struct engine *e)
 	}
 }
 
-static bool is_open(struct engine *e, int64_t comparison)
+/* Has it an answer, or was it taken back while it was planned? */
+static bool has_ended(struct engine *e, int64_t comparison)
 {
 	struct db_comparison c = {0};
-	bool open = store_comparison_by_id(e->store, comparison, &c) >= 0 && c.state == COMPARISON_OPEN;
+	bool ended = store_comparison_by_id(e->store, comparison, &c) >= 0 && c.state != COMPARISON_OPEN;
 
 	db_comparison_release(&c);
-	return open;
+	return ended;
 }
 
 int trouble_note(struct engine *e, enum planned kind, int64_t id, int r)
@@ -209,14 +210,14 @@ int trouble_note(struct engine *e, enum planned kind, int64_t id, int r)
 
 	if (!e->troubles || (r >= 0 && !t))
 		return r;
-	if (r >= 0) {
-		if (kind == PLAN_COMPARISON && !is_open(e, id)) { /* it has ended with a reason of its own */
-			forget(e, t);
-			return r;
-		}
-		return over(e, t);
-	}
 	text = xstrdup(err_msg());
+	if (kind == PLAN_COMPARISON && has_ended(e, id)) { /* with a reason of its own */
+		if (t)
+			forget(e, t);
+		return MAX(r, 0);
+	}
+	if (r >= 0)
+		return over(e, t);
 	if (!t) {
 		GROW(e->troubles->v, e->troubles->n, e->troubles->cap);
 		t = &e->troubles->v[e->troubles->n++];

@@ -216,7 +216,23 @@ static void test_machine(void)
 	db_task_release(&t);
 }
 
-/* The same where only the last step of a proof is left. */
+/* Who asked has stopped while it was planned: the error is nobody's any more. */
+static void test_cancelled_meanwhile(void)
+{
+	struct engine e = {.store = s, .cfg = &cfg, .troubles = &troubles};
+	struct db_comparison c = {0};
+	int64_t id = ask("2" ABSENT);
+
+	is_int(store_comparison_end(s, id, COMPARISON_CANCELLED, FAULT_NONE, "stopped"), 0, "a question that was taken back");
+	is_int(trouble_note(&e, PLAN_COMPARISON, id, err_set(-EIO, "cannot read")), 0, "and an error of its plan");
+	is_int(store_comparison_by_id(s, id, &c), 0, "the question");
+	is_str(comparison_state_word(c.state), "cancelled", "stays as it was");
+	is_str(c.reason, "stopped", "with its reason");
+	is_int(troubles.n, 0, "and nothing is tried again");
+	db_comparison_release(&c);
+}
+
+/* A machine that left the configuration where only the last step of a proof is left. */
 static void test_proven(void)
 {
 	struct db_case c = {.metric = (char *)"command.ops", .state = CASE_PROVING, .confidence = 0.99, .culprit = head},
@@ -257,6 +273,7 @@ int main(void)
 	test_branch();
 	test_machine();
 	test_proven();
+	test_cancelled_meanwhile();
 	troubles_release(&troubles);
 	db_job_release(&job);
 	tree_config_release(&tcfg);
