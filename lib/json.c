@@ -44,13 +44,6 @@ double json_get_double(struct json_object *o, const char *key, double otherwise)
 	return number && isfinite(json_object_get_double(v)) ? json_object_get_double(v) : otherwise;
 }
 
-bool json_get_bool(struct json_object *o, const char *key)
-{
-	struct json_object *v = json_get(o, key);
-
-	return json_object_is_type(v, json_type_boolean) && json_object_get_boolean(v);
-}
-
 size_t json_n(struct json_object *list)
 {
 	return json_object_is_type(list, json_type_array) ? json_object_array_length(list) : 0;

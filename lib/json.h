@@ -25,7 +25,6 @@ const char *json_get_text(struct json_object *o, const char *key);
 int64_t json_get_int64(struct json_object *o, const char *key, int64_t otherwise);
 /* Finite, or otherwise. */
 double json_get_double(struct json_object *o, const char *key, double otherwise);
-bool json_get_bool(struct json_object *o, const char *key);
 /* An element of a list, or NULL; n of what is no list is 0. */
 struct json_object *json_at(struct json_object *list, size_t i);
 size_t json_n(struct json_object *list);
