@@ -12,9 +12,10 @@
 
 /* For --help of those that wait. */
 #define ASK_STOP_TEXT                                                                                                  \
-	"Ctrl-C, SIGTERM or a closed terminal takes back what is not done yet, also when a daemon does the work; a second\n"   \
-	"Ctrl-C ends at once. Of a command that died (kill -9) the next to plan, daemon or command, takes the work back.\n"   \
-	"What was measured stays. What is only queued, with --queue, is done by the next daemon."
+	"Ctrl-C, SIGTERM or a closed terminal withdraws what is not done yet, even when a daemon does the\n"           \
+	"work; a second Ctrl-C ends at once. If a command died (kill -9), whoever plans next, daemon or\n"             \
+	"command, withdraws its work. What was measured stays. Work that is only queued, with --queue, is\n"           \
+	"done by the next daemon."
 
 struct asked { struct db_tree tree; struct tree_config tcfg; char *git_dir; };
 /* name NULL: the only tree there is. */

@@ -441,14 +441,18 @@ const struct verb verb_bisect = {
 	.usage =
 		"GOOD BAD [--job JOB] [--tree NAME] [--machine NAME] [--mail] [--queue] [--quiet]\nsimulate --n N --snr S ...",
 	.summary = "find the commit that changed a job's KPI between two commits",
-	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the merge base is named.\n"
-		"Measures both ends, and when they differ searches the commits between, and proves the culprit against its parent.\n"
-		"Where the benchmark fails on BAD and not on GOOD it is the first commit that fails.\n"
+	.text = "GOOD and BAD are branches, tags or ids of the tree, GOOD an ancestor of BAD; where it is not, the\n"
+		"merge base is named.\n"
+		"Measures both ends and, if they differ, searches the commits between, and proves the culprit against\n"
+		"its parent.\n"
+		"Where the benchmark fails on BAD but not on GOOD, it looks for the first commit that fails.\n"
 		"Uses the running daemon, or does the work itself. Without --mail nobody is mailed and the mbox is\n"
 		"not written: the case ends as unmailed, and 'report send' mails it. Where a branch asks the same,\n"
-		"the daemon mails it. 'bisect simulate --help' tells of the test bench.\n\n" ASK_STOP_TEXT
-		"\nThe same command goes on with the search.\n\n"
-		"Exit status: 0 somebody was found; 1 nobody was, or it failed; 2 wrong use, such as ends that are swapped or lie side\n"
-		"by side; 3 no such tree, commit, job or machine; 130 stopped before the end. With --queue: 0 when it is asked.",
+		"the daemon mails it. 'bisect simulate --help' describes the test bench.\n\n"
+		ASK_STOP_TEXT "\n"
+		"The same command resumes the search.\n\n"
+		"Exit status: 0 a commit was found; 1 none was, or it failed; 2 wrong use, such as ends that are\n"
+		"swapped or lie side by side; 3 no such tree, commit, job or machine; 130 stopped before the end.\n"
+		"With --queue: 0 once it is asked.",
 	.run = run_bisect,
 };

@@ -54,11 +54,11 @@ const struct verb verb_box = {
 	.name = "box",
 	.usage = "check\nremove FOLDER...",
 	.summary = "can the code of trees be isolated on this machine?",
-	.text = "Builds, and programs that are measured by the driver local, run in a box: under a uid that owns\n"
-		"nothing, without network, with limits on memory, processes, disk and time. 'check' makes one and\n"
-		"tries it. Exit status 1 where that does not work: the message says why, and the robot builds nothing\n"
-		"unless 'sandbox: none' in the configuration says that every tree is trusted.\n"
-		"Some of what lies in the state folder and the cache belongs to that uid, so that rm(1) may not be able to\n"
-		"remove it: 'remove' removes a folder with all that is in it, whoever of the two it belongs to.",
+	.text = "Builds, and programs measured by the driver local, run in a box: under a uid that owns nothing,\n"
+		"without network, with limits on memory, processes, disk and time. 'check' makes one and tries it.\n"
+		"Exit status 1 means that it does not work: the message says why, and the robot builds nothing unless\n"
+		"'sandbox: none' in the configuration says that every tree is trusted.\n"
+		"Some files in the state folder and the cache belong to that uid, so rm(1) may not be able to remove\n"
+		"them: 'remove' removes a folder with everything in it, whether it belongs to you or to that uid.",
 	.run = run,
 };

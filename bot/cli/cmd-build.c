@@ -184,10 +184,11 @@ const struct verb verb_build = {
 	.name = "build",
 	.usage = "COMMIT [--patches FILE] [--tree NAME] [--kconfig NAME] [--quiet]",
 	.summary = "build one commit now",
-	.text = "COMMIT is any git revision of the tree's mirror. The build runs in a sandbox without network. A build of the same\n"
-		"files, config and compiler made before is used again.\n\n"
+	.text = "COMMIT is any git revision of the tree's mirror. The build runs in a sandbox without network. An\n"
+		"earlier build of the same files, config and compiler is used again.\n\n"
 		"Exit status: 0 it builds; 1 it does not, or it was stopped; 2 wrong use; 3 no such commit or tree.\n\n"
-		"--patches builds COMMIT with a patch series on top, applied as git am does: a commit of its own, whose id is the same\n"
-		"whenever it is made of the same two, and which is COMMIT+NAME from then on (NAME: the file's without suffix).",
+		"--patches builds COMMIT with a patch series on top, applied as git am does. That makes a separate\n"
+		"commit, whose id is always the same for the same two, and which is COMMIT+NAME from then on (NAME:\n"
+		"the file's name without suffix).",
 	.run = run,
 };

@@ -448,13 +448,13 @@ const struct verb verb_case = {
 	.name = "case",
 	.usage = "list [--state=STATE] [--tree=NAME]\nshow N\nignore N --why TEXT\nreopen N [--aligned] [--mail]",
 	.summary = "changes that were found: what, how much, how sure, which commit",
-	.text = "A case is a significant change of a KPI on a tree. It goes from confirmed over bisecting, proving and found\n"
-		"to reported; or it is not-reproduced, or ignored with a reason. ignore stops its work; reopen takes it up again\n"
-		"with all that was measured.\n\n"
+	.text = "A case is a significant change of a KPI on a tree. It goes from confirmed through bisecting, proving\n"
+		"and found to reported; or it ends as not-reproduced, or is ignored with a reason. ignore stops its\n"
+		"work; reopen resumes it with everything measured so far.\n\n"
 		"A case that was asked for or reopened by hand without --mail ends as unmailed; one whose report\n"
-		"nobody has got (by SMTP; where that is off, in the mbox) as undelivered. 'report send' helps with\n"
-		"both; case show tells how.\n\n"
+		"nobody has received (by SMTP; where that is off, in the mbox) as undelivered. 'report send' helps\n"
+		"with both; case show says how.\n\n"
 		"reopen --aligned: is it code layout? A proven commit and its parent are built once more with every\n"
-		"function at a multiple of 64 bytes and booted in turns; case show tells what remains.",
+		"function at a multiple of 64 bytes and booted in turns; case show says what remains.",
 	.run = run_case,
 };

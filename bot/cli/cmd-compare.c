@@ -412,16 +412,19 @@ const struct verb verb_compare = {
 	.name = "compare",
 	.usage = "[options] A B [C...]\n[options] --matrix JOB REV... [key=value ...]",
 	.summary = "which metrics differ between builds, by how much, and how sure that is",
-	.text = "A, B, ... are measured commits: 6 or more digits of an id, or a revision (branch, tag, main~3) of the only tree, of\n"
-		"--tree, or of NAME as in NAME:main~3. Or they are CSV files with the columns metric,run,value and perhaps boot (no\n"
-		"database is needed then; an empty value is a run without that metric). Each is compared with the first one.\n\n"
-		"REV+NAME is REV with the patch series NAME on top. REV@JOB is that commit in another job, REV@KEY=VALUE in the first\n"
-		"column's job but for this parameter: 'main@rps=off main@rps=on main+fix@rps=off main+fix@rps=on'. --matrix writes that\n"
-		"down by itself for all points of a job file.\n\n"
-		"Boots are the unit: runs of one boot are averaged first. q is the share of false ones to expect among all\n"
-		"metrics called changed at that q or below. effect and interval are in per cent of A, or in points for metrics\n"
-		"that are shares already (perf-profile.*, names ending in %). docs/JUDGING.md tells how a verdict is reached.\n\n"
-		"--profile compares what was counted by 'run --profile' or 'machine boot --profile' (A and B may be folders of such\n"
-		"boots): every executed instruction by function. docs/PROFILE.md.",
+	.text = "A, B, ... are measured commits: 6 or more digits of an id, or a revision (branch, tag, main~3) of\n"
+		"the only tree, of --tree, or of NAME as in NAME:main~3. Or they are CSV files with the columns\n"
+		"metric,run,value and optionally boot (no database is needed then; an empty value is a run without\n"
+		"that metric). Each is compared with the first one.\n\n"
+		"REV+NAME is REV with the patch series NAME on top. REV@JOB is that commit in another job,\n"
+		"REV@KEY=VALUE in the first column's job except for this parameter: 'main@rps=off main@rps=on\n"
+		"main+fix@rps=off main+fix@rps=on'. --matrix writes such a list by itself for all points of a job\n"
+		"file.\n\n"
+		"Boots are the unit: runs of one boot are averaged first. q is the expected share of false positives\n"
+		"among all metrics called changed at that q or below. effect and interval are in per cent of A, or in\n"
+		"points for metrics that are already shares (perf-profile.*, names ending in %). docs/JUDGING.md\n"
+		"explains how a verdict is reached.\n\n"
+		"--profile compares the counts of 'run --profile' or 'machine boot --profile' (A and B may be folders\n"
+		"of such boots): every executed instruction by function. See docs/PROFILE.md.",
 	.run = run_compare,
 };

@@ -57,12 +57,13 @@ const struct verb verb_daemon = {
 	.name = "daemon",
 	.usage = "[--until-idle] [--progress [--since TIME]]",
 	.summary = "watch the trees, build, boot, measure, judge, bisect, report",
-	.text = "Runs in the foreground and logs to stderr; etc/kperfbot.service runs it under systemd. SIGTERM and Ctrl-C stop\n"
-		"it cleanly. SIGHUP reads the configuration again; until then the one read at the start holds, whatever happens to\n"
-		"the files. All state is in the database: after kill -9 or a power cut the next start goes on where it was. 'kperfbot\n"
-		"queue list' shows what it does.\n"
-		"--progress is for a person at a terminal. It counts on a change that has to be found: where there is none a\n"
-		"question takes less time than it says. A closed terminal stops it, too, and SIGHUP reads nothing again.\n"
+	.text = "Runs in the foreground and logs to stderr; etc/kperfbot.service runs it under systemd. SIGTERM and\n"
+		"Ctrl-C stop it cleanly. SIGHUP reads the configuration again; until then the one read at the start\n"
+		"holds, whatever happens to the files. All state is in the database: after kill -9 or a power cut the\n"
+		"next start resumes where the last one was. 'kperfbot queue list' shows what it is doing.\n"
+		"--progress is for a person at a terminal. It assumes that there is a change to be found: where there\n"
+		"is none, a question takes less time than shown. A closed terminal stops the daemon, too, and SIGHUP\n"
+		"does not read the configuration again.\n"
 		"At most 16 trees are fetched at once, and one from each server. A tree's mirror gets at most a\n"
 		"quarter of the disk that the state folder is on. A tree has at most 100 open comparisons of new\n"
 		"heads; more branches wait for their turn.",

@@ -433,15 +433,16 @@ const struct verb verb_detect = {
 	.usage = "[options] FILE.csv\n"
 		 "[options] --metric NAME [--tree T] [--branch B] [--job J] [--machine M] [--ask [--mail]]",
 	.summary = "where a series changed its level",
-	.text = "A file has the columns index,value; equal indexes are repeated measurements of one commit. A stored series is in\n"
-		"the order of its branch's first-parent line, one value per boot; what was measured beside that line is left out\n"
-		"(without a fetched branch the order is that of the first boots). index is the first one of the new level. A point\n"
-		"with too few commits behind it is provisional. Values that another root image, compiler, emulator or benchmark measured\n"
-		"are a series of their own; where all of them together have a step that none has by itself, what changed there in the\n"
-		"measuring is shown beside it, and no commit is asked about.\n\n"
-		"--ask does what the daemon does when new runs of a branch have come: the newest point that no comparison or case\n"
-		"knows gets more boots of its commit and the one before while it is provisional ('judge: detect_boots'), and when it\n"
-		"stays, a comparison of the two. The daemon does that work. A case that comes of it is not mailed\n"
-		"without --mail.",
+	.text = "A file has the columns index,value; equal indexes are repeated measurements of one commit. A stored\n"
+		"series is in the order of its branch's first-parent line, one value per boot; commits beside that\n"
+		"line are left out (without a fetched branch the order is that of the first boots). index is that of\n"
+		"the first commit at the new level. A point with too few commits after it is provisional. Values\n"
+		"measured with another root image, compiler, emulator or benchmark form a separate series; where all\n"
+		"values together have a step that none of the series has by itself, the change in the setup is shown\n"
+		"beside it, and no commit is asked about.\n\n"
+		"--ask does what the daemon does when a branch has new runs: the newest point that no comparison or\n"
+		"case knows gets more boots of its commit and the one before while it is provisional ('judge:\n"
+		"detect_boots'), and if it stays, a comparison of the two. The daemon does that work. A case that\n"
+		"comes of it is not mailed without --mail.",
 	.run = run_detect,
 };

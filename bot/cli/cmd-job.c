@@ -242,13 +242,15 @@ const struct verb verb_job = {
 	.name = "job",
 	.usage = "list\nshow NAME|FILE [KEY=VALUE...]\nexpand NAME|FILE [KEY=VALUE...]\nrender NAME|FILE [KEY=VALUE...]\nsuggest COMMIT [--tree NAME]",
 	.summary = "show job files, their matrix and the script that will run",
-	.text = "A job file is YAML in the shape of lkp-tests. Where a parameter has a list of values, each combination is a\n"
-		"job of its own: 'expand' lists them. 'render' prints the one shell script that such a job is; as root,\n"
-		"'kperfbot job render NAME >job.sh; sh job.sh' runs it, prints the KPIs and leaves its files in ./result. It needs\n"
-		"nothing else of ours: 'sh job.sh install' gets its Debian packages, 'sh job.sh runs=5 KEY=VALUE' repeats and changes it.\n\n"
-		"NAME is a file of the jobs folder without its .yaml, or one of the names that 'expand' shows. KEY=VALUE sets\n"
-		"a parameter, 'monitors' (a comma list, may be empty) or 'time_limit'; KEY=[A,B] makes it a list.\n\n"
-		"'suggest' tells which jobs execute the functions that a commit changes, by what 'run --profile' has counted;\n"
-		"exit code 1 when none does.",
+	.text = "A job file is YAML in the shape of lkp-tests. Where a parameter has a list of values, each\n"
+		"combination is a separate job: 'expand' lists them. 'render' prints the one shell script that makes\n"
+		"up such a job; as root, 'kperfbot job render NAME >job.sh; sh job.sh' runs it, prints the KPIs and\n"
+		"leaves its files in ./result. The script needs nothing else of ours: 'sh job.sh install' gets its\n"
+		"Debian packages, 'sh job.sh runs=5 KEY=VALUE' repeats it with changes.\n\n"
+		"NAME is a file in the jobs folder without its .yaml, or one of the names that 'expand' shows.\n"
+		"KEY=VALUE sets a parameter, 'monitors' (a comma list, may be empty) or 'time_limit'; KEY=[A,B] makes\n"
+		"it a list.\n\n"
+		"'suggest' says which jobs execute the functions that a commit changes, according to 'run --profile';\n"
+		"exit code 1 if none does.",
 	.run = run,
 };

@@ -128,8 +128,9 @@ const struct verb verb_queue = {
 	.name = "queue",
 	.usage = "list [--all] [--log]\ncancel ID\nretry ID",
 	.summary = "what is being done and what waits",
-	.text = "Work comes into the queue by the watcher, by 'kperfbot run' (with --queue: without waiting) and 'kperfbot bisect'.\n"
+	.text = "Work enters the queue through the watcher, 'kperfbot run' (with --queue: without waiting) and\n"
+		"'kperfbot bisect'.\n"
 		"Trees take turns with builds and with each machine; priority counts within a tree.\n"
-		"The table is cut to a screen's width; --json and --csv have everything.",
+		"The table is cut to the width of the screen; --json and --csv have everything.",
 	.run = run_queue,
 };

@@ -201,11 +201,13 @@ const struct verb verb_report = {
 	.name = "report",
 	.usage = "show CASE\nrender CASE\nsend CASE [--WAY] [--force]",
 	.summary = "the mail of a case: show it, render it anew, send it",
-	.text = "A report is written once and kept; show prints it. render prints what would be written now and keeps nothing.\n"
-		"send delivers it once, by the way that an option names: who has got it does not get it again,\n"
-		"whatever happens. The daemon goes on with recipients whom the server has put off; --force sends it\n"
-		"again to those who were refused, and to those of whom it is not known whether they got it. 'case\n"
-		"show' tells of each.\n"
-		"Only addresses that 'mail: allow:' in the configuration lets through get mail; by default that is nobody.",
+	.text = "A report is written once and kept; show prints it. render prints what would be written now and keeps\n"
+		"nothing.\n"
+		"send delivers it once, in the way named by an option: those who have received it do not get it\n"
+		"again, whatever happens. The daemon keeps trying recipients that the server has deferred; --force\n"
+		"sends the report again to those who were refused, and to those for whom it is unknown whether they\n"
+		"received it. 'case show' lists each of them.\n"
+		"Only addresses that 'mail: allow:' in the configuration lets through get mail; by default there are\n"
+		"none.",
 	.run = run_report,
 };

@@ -496,16 +496,19 @@ const struct verb verb_run = {
 	.usage =
 		"JOB --commit REV [--patches FILE ...] [--matrix] [--tree NAME] [--machine NAME] [-n BOOTS] [--profile] [--queue] [--quiet] [key=value ...]",
 	.summary = "build a commit, boot it and run a job on it",
-	.text = "key=value words narrow the job's matrix or change parameters. Uses the running daemon, or does the work itself.\n\n"
-		"--patches measures REV with a patch series on top, applied as git am does; given several times, with 'none' for the\n"
-		"plain commit, it is an axis of the matrix, as 'patches: [none, FILE]' is in a job file. --matrix builds what all points\n"
-		"need and then boots them in turns; 'kperfbot compare --matrix JOB REV' puts them side by side. The patched commit is\n"
-		"REV+NAME from then on, NAME being the file's without suffix.\n\n"
-		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): on a machine of the\n"
-		"driver qemu-icount the same ones each time, on one of the driver qemu to see what is reached. Where nobody can count, the\n"
-		"kernel itself watches the functions that the commit changes (ftrace, kprobes, perf).\n\n" ASK_STOP_TEXT
-		"\n\n"
-		"Exit status: 0 all boots gave values; 1 it does not build, or a boot failed; 2 wrong use; 3 no such tree, commit, job\n"
-		"or machine; 130 stopped before the end. With --queue: 0 when it is queued.",
+	.text = "key=value words narrow the job's matrix or change parameters. Uses the running daemon, or does the\n"
+		"work itself.\n\n"
+		"--patches measures REV with a patch series on top, applied as git am does; given several times, with\n"
+		"'none' for the plain commit, it is an axis of the matrix, like 'patches: [none, FILE]' in a job\n"
+		"file. --matrix builds what all points need and then boots them in turns; 'kperfbot compare --matrix\n"
+		"JOB REV' puts them side by side. The patched commit is REV+NAME from then on, NAME being the file's\n"
+		"name without suffix.\n\n"
+		"--profile boots once more and counts every executed instruction by function (docs/PROFILE.md): the\n"
+		"same counts each time on a machine of the driver qemu-icount; on one of the driver qemu they show\n"
+		"what is reached. Where QEMU cannot count, the kernel itself watches the functions that the commit\n"
+		"changes (ftrace, kprobes, perf).\n\n"
+		ASK_STOP_TEXT "\n\n"
+		"Exit status: 0 all boots gave values; 1 it does not build, or a boot failed; 2 wrong use; 3 no such\n"
+		"tree, commit, job or machine; 130 stopped before the end. With --queue: 0 once it is queued.",
 	.run = run_run,
 };

@@ -51,15 +51,16 @@ static const struct verb simulate_verb = {
 	.name = "bisect simulate",
 	.usage = "[--history NAME] [--n N] [--snr S] [--confidence C] [--trials T] [--seed X] [option...]",
 	.summary = "runs the culprit search on synthetic histories",
-	.text = "Plays many searches with random numbers in place of boots, by the very code that the daemon uses, and prints "
-		"how many boots and builds they took and how often they named the right commit.\n\n"
-		"exact is the share of searches that named exactly the culprit (or the smallest set that commits "
-		"which do not build allow; where there is none: nobody), covered that of those whose answer (a commit "
-		"or a set that could not be told apart) holds it, named that of those that named anybody, unfinished "
-		"that of those that ran out of boots. nominal is the mean of the probabilities that the searches "
-		"stated with their answers: compare it with covered. bound_runs is what information theory asks for "
-		"at least when levels and spread are known. The smallest effect of interest is half the step. With "
-		"known levels builds are free unless told, since that bound counts boots only.",
+	.text = "Plays many searches with random numbers in place of boots, running the daemon's very code, and\n"
+		"prints how many boots and builds they took and how often they named the right commit.\n\n"
+		"exact is the share of searches that named exactly the culprit (or the smallest set possible where\n"
+		"commits do not build; where there is no culprit: nobody); covered is the share of those whose answer\n"
+		"(a commit, or a set that could not be told apart) contains it; named is that of those that named\n"
+		"anybody; unfinished that of those that ran out of boots. nominal is the mean of the probabilities\n"
+		"that the searches stated with their answers: compare it with covered. bound_runs is the least that\n"
+		"information theory allows when levels and spread are known. The smallest effect of interest is half\n"
+		"the step. With known levels, builds are free unless --build-cost is given, since that bound counts\n"
+		"boots only.",
 	.run = NULL,
 };
 

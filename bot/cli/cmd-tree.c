@@ -462,16 +462,17 @@ const struct verb verb_tree = {
 	.name = "tree",
 	.usage = "add NAME URL [options]\nlist\nfetch NAME [--repair]\nremove NAME [--purge]",
 	.summary = "git trees to watch",
-	.text = "Each tree has a bare mirror in the state folder. A branch that is force-pushed or deleted takes nothing away: every\n"
-		"head ever seen stays in the mirror. 'add' on a name that exists changes the options given and keeps\n"
-		"the others; an empty value ('') takes one back. What was switched off stays off without --on.\n"
-		"A tree of trees.yaml that is taken out there is not watched any more; a new name is a new tree.\n"
-		"A URL with a password is refused: --credentials names a file that git reads\n"
-		"(gitcredentials(7), git-credential-store). What a tree holds is code that others wrote: it is built\n"
-		"in a box without network, under a uid that owns nothing, and a program is measured in one, too\n"
-		"(driver local). --trusted lets what is measured do all that the robot itself may: read its\n"
-		"passwords, send, write. Say it of your own trees only. The column 'trouble' of 'list' says what\n"
-		"keeps a tree from being measured: its server, a shallow history, a question that cannot be answered.\n"
+	.text = "Each tree has a bare mirror in the state folder. Nothing is lost when a branch is force-pushed or\n"
+		"deleted: every head ever seen stays in the mirror. 'add' on a name that exists changes the options\n"
+		"given and keeps the others; an empty value ('') resets one. A tree that was switched off stays off\n"
+		"without --on.\n"
+		"A tree that is removed from trees.yaml is no longer watched; a new name is a new tree.\n"
+		"A URL with a password is refused: --credentials names a file that git reads (gitcredentials(7),\n"
+		"git-credential-store). The code in a tree was written by others: it is built in a box without\n"
+		"network, under a uid that owns nothing, and a program is measured in one, too (driver local).\n"
+		"--trusted lets measured programs do all that the robot itself may: read its passwords, send, write.\n"
+		"Use it for your own trees only. The column 'trouble' of 'list' says what keeps a tree from being\n"
+		"measured: its server, a shallow history, a question that cannot be answered.\n"
 		"'remove' stops watching and keeps all results; with --purge it erases them.",
 	.run = run,
 };
