@@ -79,10 +79,11 @@ import sqlite3, sys
 db = sqlite3.connect(sys.argv[1])
 for commit, words in ("a", "at the limit: 14854233 pkt/s are 99.8% of the 14880952 that 10000 Mb/s carry"), ("b", "70%"):
     for (run,) in db.execute("SELECT run.id FROM run JOIN build ON build.id = build WHERE commit_oid = ?", (commit * 40,)).fetchall():
-        db.execute("INSERT INTO run_check VALUES (?, 'line-rate', ?, ?)", (run, "unknown" if commit == "a" else "pass", words))
+        db.execute("INSERT INTO run_check VALUES (?, 'line-rate', ?, ?, ?)",
+                   (run, "unknown" if commit == "a" else "pass", words, commit == "a"))
         last = run
 db.execute("UPDATE run SET verdict = 'untrusted', cause = 'generator: x' WHERE id = ?", (last,))
-db.execute("INSERT INTO run_check VALUES (?, 'generator', 'fail', 'offered 100, \x1b[1mreceived 100')", (last,))
+db.execute("INSERT INTO run_check VALUES (?, 'generator', 'fail', 'offered 100, \x1b[1mreceived 100', 0)", (last,))
 db.commit()
 PY
 ok $? "some runs were at the limit of the link, one had a slow generator"
