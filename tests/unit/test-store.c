@@ -791,8 +791,8 @@ static void test_open(void)
 static void test_migrate(void)
 {
 	/* from the newest version on: step[v] makes version v + 1 out of v */
-	const char *step[10] = {NULL};
 	int v0 = db_schema.version;
+	_cleanup_free_ const char **step = xcalloc(v0 + 3, sizeof(*step));
 	const struct schema later = {NULL, v0 + 2, step}, bad = {NULL, v0 + 3, step};
 	_cleanup_store_ struct store *s = fresh("migrate.db");
 	_cleanup_free_ char *path = in_dir("migrate.db");
