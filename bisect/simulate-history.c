@@ -208,15 +208,15 @@ static void make_two_culprits(struct trial *t)
 
 const struct simulated_history histories[] = {
 	{"line", "one commit after the other, or with --merges merged topic branches", make_line, NULL},
-	{"blocks", "rows of commits that do not build, up to a third of all; right is the smallest set, too",
+	{"blocks", "rows of commits that do not build, up to a third of all; the smallest set is right, too",
 	 make_blocks, NULL},
 	{"drift", "the machine drifts by up to 2 sigma in 100 boots, goes up and down, or jumps", make_drift,
 	 boot_drift},
-	{"flaky", "3 % of builds and 5 % of boots fail for no reason of the commit's", make_flaky, boot_flaky},
-	{"two-culprits", "a second step, half as large to twice: right is either", make_two_culprits, NULL},
+	{"flaky", "3 % of builds and 5 % of boots fail for reasons outside the commit", make_flaky, boot_flaky},
+	{"two-culprits", "a second step, half to twice as large: either is right", make_two_culprits, NULL},
 	{"merge-window", "topic branches that forked before good, most of them before a fix in good", make_merge_window,
 	 NULL},
-	{"outside", "both ends have one level: the change lies before the range, and nobody is to be named",
+	{"outside", "both ends have the same level: the change lies before the range, and no commit may be named",
 	 make_outside, NULL},
 };
 const size_t n_histories = ARRAY_SIZE(histories);

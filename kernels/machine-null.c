@@ -36,7 +36,7 @@ struct null {
 static const struct setting null_options[] = {
 	SETTING(null, seed, "seed", "other seeds give other runs", .dflt = "1"),
 	SETTING(null, metric, "metric", "name of the figure", .dflt = "value"),
-	SETTING(null, value, "value", "what it is on the average", .dflt = "1000"),
+	SETTING(null, value, "value", "its average", .dflt = "1000"),
 	SETTING(null, value_of_build, "value_of_build",
 		"the built file says the value, and maybe a failure rate behind"),
 	SETTING(null, noise_pct, "noise", "standard deviation in per cent of the value", .min = 0, .max = 100,

@@ -67,7 +67,7 @@ int machine_profile_check(const struct machine *m)
 
 /* Columns of the database, as are name and driver. */
 static const struct setting identity[] = {
-	SETTING(machine, tbox_group, "tbox_group", "its group of equal machines; results are compared within one only",
+	SETTING(machine, tbox_group, "tbox_group", "its group of equal machines; results are compared only within a group",
 		.otherwise = "its own name"),
 	SETTING(machine, description, "description", "what it is, for reports", .otherwise = "what the driver says"),
 	SETTING_END,
@@ -158,7 +158,7 @@ int machine_from_json(const char *name, const char *driver, const char *settings
 	int r = machine_init(&m, name, driver);
 
 	if (r == 0 && !o)
-		r = err_set(-EBADMSG, "machine '%s': its settings in the database are no JSON object", name);
+		r = err_set(-EBADMSG, "machine '%s': its settings in the database are not a JSON object", name);
 	machine_settings(&m, parts);
 	for (size_t i = 1; r == 0 && parts[i].table; i++)
 		settings_from_json(parts[i].table, parts[i].base, o);

@@ -25,12 +25,12 @@
 
 struct smtp_settings { bool on; char *url, *user, *password_file, *ca_file; bool starttls; };
 static const struct setting settings[] = {
-	SETTING(smtp_settings, on, "smtp", "and out by SMTP when true"),
+	SETTING(smtp_settings, on, "smtp", "also send by SMTP"),
 	SETTING(smtp_settings, url, "smtp_url", "the mail server, smtp:// or smtps://", .url = true),
 	SETTING(smtp_settings, user, "smtp_user", "login there"),
 	SETTING(smtp_settings, password_file, "smtp_password_file", "file with the password, mode 0600"),
 	SETTING(smtp_settings, ca_file, "smtp_ca_file", "certificates to trust", .otherwise = "the system's"),
-	SETTING(smtp_settings, starttls, "smtp_starttls", "refuse to send without"),
+	SETTING(smtp_settings, starttls, "smtp_starttls", "refuse to send without STARTTLS"),
 	SETTING_END,
 };
 

@@ -145,13 +145,13 @@ static int tree_of_revision(struct ctx *c, const char *tree, const char **text, 
 	} else if (!n) {
 		r = err_set(
 			-ENOENT,
-			"'%s' is no commit of the database, and there is no tree to look it up in; 'kperfbot tree add NAME "
+			"'%s' is not a commit in the database, and there is no tree to look it up in; 'kperfbot tree add NAME "
 			"URL' adds one",
 			*text);
 	} else {
 		r = err_set(
 			-EINVAL,
-			"'%s' is no commit of the database; to look it up in a tree write NAME:%s or --tree NAME (%s)",
+			"'%s' is not a commit in the database; to look it up in a tree write NAME:%s or --tree NAME (%s)",
 			*text, *text, buf_str(&names));
 	}
 	DB_LIST_RELEASE(all, n, db_tree_release);
@@ -270,7 +270,7 @@ static int say_taken_back(struct ctx *c, struct asking *a)
 	if (r < 0)
 		return r;
 	if (left.questions)
-		buf_adds(&b, "the search ends here; the same command goes on with it");
+		buf_adds(&b, "the search stops here; the same command resumes it");
 	if (left.builds + left.boots)
 		buf_addf(&b, "%s%d build%s and %d boot%s are not done and taken back", b.len ? "; " : "", left.builds,
 			 left.builds == 1 ? "" : "s", left.boots, left.boots == 1 ? "" : "s");

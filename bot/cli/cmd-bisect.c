@@ -278,8 +278,8 @@ static int say_parted(const struct ctx *c, const struct asked *a, const struct b
 	text = xasprintf("%.12s", base);
 	add_command(c, o, text, o->bad, &command);
 	return err_set(-EINVAL,
-		       "'%s' (%.12s) is no ancestor of '%s' (%.12s): they parted at their merge base %s%s%s%s\n"
-		       "what '%s' has since then lies behind it; from the merge base it is: %s",
+		       "'%s' (%.12s) is not an ancestor of '%s' (%.12s): they parted at their merge base %s%s%s%s\n"
+		       "to search what '%s' has had since then, start at the merge base: %s",
 		       o->good, good, o->bad, bad, text, subject ? " (\"" : "", subject ? subject : "",
 		       subject ? "\")" : "", o->bad, buf_str(&command));
 }
@@ -414,7 +414,7 @@ static int run_bisect(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		return r;
 	if (argc != 2)
-		return verb_usage(c, "bisect wants GOOD and BAD; --help tells more");
+		return verb_usage(c, "bisect needs GOOD and BAD; see --help");
 	if (o.confidence != 0 && !(o.confidence >= 0.5 && o.confidence < 1))
 		return verb_usage(c, "--confidence must lie between 0.5 and 1, not %g", o.confidence);
 	if (o.confidence != 0)

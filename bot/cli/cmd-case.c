@@ -431,7 +431,7 @@ static int run_case(int argc, char **argv, struct ctx *c)
 		      : argc == 2 && (streq(what, "show") || streq(what, "ignore") || streq(what, "reopen"))))
 		return verb_usage(c, "case list, case show N, case ignore N --why TEXT or case reopen N");
 	if (argc == 2 && parse_i64(argv[1], &id) < 0)
-		return verb_usage(c, "'%s' is no number of a case; 'kperfbot case list' has them", argv[1]);
+		return verb_usage(c, "'%s' is not the number of a case; 'kperfbot case list' shows them", argv[1]);
 	if ((aligned || mail) && !streq(what, "reopen"))
 		return verb_usage(c, "--%s goes with case reopen", aligned ? "aligned" : "mail");
 	if (streq(what, "ignore") && (!why || !*why))

@@ -106,7 +106,7 @@ static void add_reach(struct ctx *c, const struct column *a, const struct column
 		return;
 	r = store_pair_check_get(c->store, x->at->build, a->commit, x->at->job, x->at->tbox_group, CHECK_REACH, &k);
 	if (r < 0 && store_build_by_id(c->store, x->at->build, &b) >= 0 && !streq(b.kconfig, "program"))
-		r = reach_check(c->store, &q, "no boot has looked; 'kperfbot run JOB --commit REV --profile' makes one",
+		r = reach_check(c->store, &q, "no boot has checked; 'kperfbot run JOB --commit REV --profile' makes one",
 				&k);
 	if (r >= 0)
 		strv_addf(&v->validity, "%.12s: %s %s: %s", x->commit, k.name,
@@ -139,7 +139,7 @@ static int add_setups(struct ctx *c, const struct columns *col, struct view *v)
 			setup_words(first[0].text, own[0].text, &w);
 		if (w.len)
 			strv_addf(&v->validity,
-				  "%s was measured otherwise than the first, which may be all that differs: %s", who,
+				  "%s was measured in another way than the first, which may be the only difference: %s", who,
 				  buf_str(&w));
 		if (k)
 			DB_LIST_RELEASE(own, n, db_setup_release);
@@ -257,7 +257,7 @@ static int load(struct ctx *c, const struct compare_options *o, char **arg, size
 static int check_options(const struct ctx *c, const struct compare_options *o, int argc)
 {
 	if (o->matrix && (argc < 1 || o->profile))
-		return verb_usage(c, "compare --matrix JOB wants one or more commits, and no --profile");
+		return verb_usage(c, "compare --matrix JOB needs one or more commits, and no --profile");
 	if (o->patches.n && !o->matrix)
 		return verb_usage(c, "--patches goes with --matrix; elsewhere write REV+NAME");
 	if (argc < 2 && !o->matrix)
@@ -269,11 +269,11 @@ static int check_options(const struct ctx *c, const struct compare_options *o, i
 	if (!streq(o->rule, "moderated") && !streq(o->rule, "lkp"))
 		return verb_usage(c, "--rule is 'moderated' or 'lkp', not '%s'", o->rule);
 	if (!(o->fdr > 0 && o->fdr < 1))
-		return verb_usage(c, "--fdr lies between 0 and 1, not %g", o->fdr);
+		return verb_usage(c, "--fdr must lie between 0 and 1, not %g", o->fdr);
 	if (!(o->confidence > 0 && o->confidence < 1))
-		return verb_usage(c, "--confidence lies between 0 and 1, not %g", o->confidence);
+		return verb_usage(c, "--confidence must lie between 0 and 1, not %g", o->confidence);
 	if (o->min_effect < 0)
-		return verb_usage(c, "--min-effect is a number of per cent from 0 on, not %g", o->min_effect);
+		return verb_usage(c, "--min-effect is a percentage, 0 or more, not %g", o->min_effect);
 	if (o->profile && argc != 2)
 		return verb_usage(c, "compare --profile takes two builds, not %d", argc);
 	if (o->rows < 0)
@@ -342,20 +342,20 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 		OPT_FLAG(0, "lkp", &o.lkp, "LKP's text table (the default when not on a terminal)"),
 		OPT_FLAG(0, "table", &o.table, "table with q, effect, interval and n (the default on a terminal)"),
 		OPT_FLAG(0, "runs", &o.runs, "every run, averages and differences, as people mail them"),
-		OPT_FLAG(0, "averages", &o.averages, "the same without the single runs: a line for each build"),
+		OPT_FLAG(0, "averages", &o.averages, "the same without the individual runs: one line per build"),
 		OPT_FLAG(0, "profile", &o.profile, "exact instructions per operation by function (see below)"),
 		OPT_INT(0, "rows", "N", &o.rows, "functions shown by --profile (20; --all for all)"),
 		OPT_TEXT(0, "rule", "RULE", &o.rule, "'moderated' t-test, or 'lkp' for the decision of lkp-tests"),
 		OPT_LIST('m', "metric", "GLOB", &o.metric, "only these metrics (repeatable)"),
-		OPT_DOUBLE(0, "fdr", "RATE", &o.fdr, "share of false ones among the changed metrics (0.05)"),
-		OPT_DOUBLE(0, "confidence", "C", &o.confidence, "of the intervals (0.95)"),
+		OPT_DOUBLE(0, "fdr", "RATE", &o.fdr, "share of false positives among the changed metrics (0.05)"),
+		OPT_DOUBLE(0, "confidence", "C", &o.confidence, "confidence of the intervals (0.95)"),
 		OPT_DOUBLE(0, "min-effect", "PERCENT", &o.min_effect,
 			   "smallest change of interest, for all metrics (default: judge: min_effects)"),
 		OPT_INT(0, "history", "N", &o.history, "learn each metric's spread from the last N other builds (8)"),
-		OPT_TEXT('t', "tree", "NAME", &o.tree, "where commits were measured in several trees"),
-		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "... or with several configurations"),
-		OPT_TEXT('j', "job", "JOB", &o.job, "... or jobs (name or id)"),
-		OPT_TEXT(0, "machine", "GROUP", &o.machine, "... or machines"),
+		OPT_TEXT('t', "tree", "NAME", &o.tree, "tree, where commits were measured in several"),
+		OPT_TEXT(0, "kconfig", "NAME", &o.kconfig, "configuration, where there are several"),
+		OPT_TEXT('j', "job", "JOB", &o.job, "job (name or id), where there are several"),
+		OPT_TEXT(0, "machine", "GROUP", &o.machine, "machine, where there are several"),
 		OPT_TEXT(0, "matrix", "JOB", &o.matrix,
 			 "all points of this job's matrix, as 'run --matrix' measured them"),
 		OPT_LIST(0, "patches", "FILE", &o.patches, "the patch series that were given to 'run --matrix'"),
@@ -380,7 +380,7 @@ static int run_compare(int argc, char **argv, struct ctx *c)
 	}
 	r = load(c, &o, argv, (size_t)argc, &d, &v);
 	if (r >= 0 && o.metric.n && !d.n_metrics)
-		r = err_set(-ENOENT, "no metric of these builds fits '%s'%s", o.metric.v[0],
+		r = err_set(-ENOENT, "no metric of these builds matches '%s'%s", o.metric.v[0],
 			    o.metric.n > 1 ? " or the others" : "");
 	strv_release(&o.metric);
 	strv_release(&o.patches);

@@ -381,7 +381,7 @@ static int run_man(int argc _unused_, char **argv _unused_, struct ctx *c _unuse
 			man_verb(*v);
 	man_config();
 	man_drivers();
-	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 nothing such found; 130 "
+	puts(".SH EXIT STATUS\n0 done; 1 the answer is no, or the work failed; 2 wrong use or configuration; 3 not found; 130 "
 	     "stopped before the end (run, bisect).\n"
 	     ".SH ENVIRONMENT\nKPERFBOT_CONFIG, KPERFBOT_STATE, KPERFBOT_CACHE: folders of the configuration, the state (database, "
 	     "mirrors, results) and the cache (finished builds, their objects, root images).\n"

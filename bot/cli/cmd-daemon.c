@@ -19,9 +19,9 @@ static int run_daemon(int argc, char **argv, struct ctx *c)
 	const struct opt opts[] = {
 		OPT_FLAG(0, "until-idle", &idle, "end when nothing is left to do"),
 		OPT_FLAG('p', "progress", &progress,
-			 "show on stdout what happens, and how long the oldest open question still takes"),
+			 "show on stdout what happens, and how much longer the oldest open question will take"),
 		OPT_TEXT(0, "since", "TIME", &since,
-			 "progress: from then on, and count time from then: 2024-05-01T12:00 (UTC), or an age like 10m"),
+			 "progress: show and count from this time on: 2024-05-01T12:00 (UTC), or an age like 10m"),
 		OPT_END,
 	};
 	struct daemon_options o = {0};

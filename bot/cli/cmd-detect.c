@@ -235,7 +235,7 @@ static void print_head(const struct history *p)
 {
 	if (p->branch)
 		term_printf(stdout, "branch %s of %s: %zu commits%s\n", p->branch, p->place.tree, p->n_commits,
-			    p->beside ? "; what was measured beside its line is left out" : "");
+			    p->beside ? "; commits measured beside its line are left out" : "");
 	if (p->n_setups > 1)
 		term_printf(stdout, "measured in %zu ways (root image, compiler, ...), each searched by itself\n",
 			    p->n_setups);
@@ -303,7 +303,7 @@ static int machine_of(struct ctx *c, const struct tree_config *t, const char *gr
 			*ret = xstrdup(m[i].name);
 		}
 	DB_LIST_RELEASE(m, n, db_machine_release);
-	return r < 0 ? r : *ret ? 0 : err_set(-ENOENT, "there is no machine of the group '%s' any more", group);
+	return r < 0 ? r : *ret ? 0 : err_set(-ENOENT, "there is no longer a machine in the group '%s'", group);
 }
 
 /* What the daemon knows of the series' place: for --ask. */
@@ -375,11 +375,11 @@ static int check_options(const struct ctx *c, const struct detect_options *o, in
 	if (argc > 1 || (argc == 1) == (o->metric != NULL))
 		return verb_usage(c, "detect needs either a CSV file with the columns index,value or --metric NAME");
 	if (o->min_effect < 0 || o->min_effect > 1e6)
-		return verb_usage(c, "--min-effect is a number of per cent from 0 to 1000000, not %g", o->min_effect);
+		return verb_usage(c, "--min-effect is a percentage from 0 to 1000000, not %g", o->min_effect);
 	if (o->penalty < 0)
-		return verb_usage(c, "--penalty is a number from 0 on, not %g", o->penalty);
+		return verb_usage(c, "--penalty is a number, 0 or more, not %g", o->penalty);
 	if (o->min_segment < 1)
-		return verb_usage(c, "--min-segment is a number of commits from 1 on, not %" PRId64, o->min_segment);
+		return verb_usage(c, "--min-segment is a number of commits, 1 or more, not %" PRId64, o->min_segment);
 	if (o->mail && !o->ask)
 		return verb_usage(c, "--mail goes with --ask");
 	if (argc && (o->ask || o->branch))
@@ -402,7 +402,7 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 		OPT_DOUBLE(0, "penalty", "P", &o.penalty,
 			   "price of a change point in units of ln(n) (8); less finds more"),
 		OPT_INT(0, "min-segment", "N", &o.min_segment,
-			"fewest commits of a level (5; half for one that stands out); newer ones are provisional"),
+			"fewest commits at one level (5; half for one that stands out); newer ones are provisional"),
 		OPT_FLAG(0, "ask", &o.ask, "ask for boots or a comparison, as the daemon does by itself"),
 		OPT_FLAG(0, "mail", &o.mail, "--ask: mail what comes of it"),
 		OPT_END,
@@ -423,7 +423,7 @@ static int run_detect(int argc, char **argv, struct ctx *c)
 	if (r >= 0)
 		r = c->json ? print_json(&h, &res, &notes, what) : print_table(&h, &res, &notes, ctx_form(c));
 	if (r >= 0 && o.ask && ctx_form(c) == TABLE_TERM)
-		term_printf(stdout, "%s\n%s", what ? what : "nothing to ask: no change point that is not known",
+		term_printf(stdout, "%s\n%s", what ? what : "nothing to ask: every change point is known already",
 		       what && !o.mail ? "what comes of it is not mailed: asked by hand, without --mail\n" : "");
 	return r < 0 ? verb_fail(c, r) : EXIT_DONE;
 }

@@ -156,9 +156,9 @@ static int boot_script(struct ctx *c, struct boot_options *b, struct job *job, s
 
 	for (size_t i = 0; i < b->watch.n; i++)
 		if (!traced_name_ok(b->watch.v[i]))
-			return err_set(-EINVAL, "--watch: '%s' is no name of a function", b->watch.v[i]);
+			return err_set(-EINVAL, "--watch: '%s' is not the name of a function", b->watch.v[i]);
 	if (b->watch.n && !b->job)
-		return err_set(-EINVAL, "--watch goes with --job: a script of one's own has no place for it");
+		return err_set(-EINVAL, "--watch goes with --job: a script of your own has no place for it");
 	if (!b->job)
 		return fs_read(b->script, 1u << 20, script);
 	r = ask_job(c, b->job, NULL, &row);
@@ -298,7 +298,7 @@ static int run_machine(int argc, char **argv, struct ctx *c)
 		OPT_TEXT(0, "job", "JOB", &b.job, "boot: or this job (one point of its matrix)"),
 		OPT_FLAG(0, "profile", &b.profile, "boot: count what the kernel executes; makes DIR/profile.zst"),
 		OPT_LIST(0, "watch", "FUNCTION", &b.watch,
-			 "boot: how often does the job run this kernel function? by ftrace, kprobes or perf (repeatable)"),
+			 "boot: count how often the job runs this kernel function, by ftrace, kprobes or perf (repeatable)"),
 		OPT_TEXT(0, "out", "DIR", &b.out, "boot: gets console.log.zst and result/"),
 		OPT_INT(0, "perturb", "N", &b.perturb, "boot: number of the replicate, $KPB_PERTURB"),
 		OPT_SECONDS(0, "timeout", "TIME", &b.timeout, "boot: limit for the script, in the machine's time"),
@@ -341,7 +341,7 @@ const struct verb verb_machine = {
 	.usage = "list\nshow NAME\ncheck [NAME]\ndrain NAME\nresume NAME\nboot NAME --image FILE --script FILE|--job JOB --out DIR [--perturb N] [--profile] [--watch FUNCTION ...]",
 	.summary = "the test machines and their health",
 	.text = "'check' asks each driver whether it can work here. A drained machine finishes what it does and gets nothing new;\n"
-		"'resume' makes it healthy again, also one that was taken out after too many failures of its own.\n"
+		"'resume' puts it back to work, even if it was taken out after too many failures of its own.\n"
 		"'boot' is for trying things by hand: one kernel, one script, nothing stored; exit code 0 when both went well.\n"
 		"Machines are named in machines.yaml; a driver that needs no settings always has one of its own name. The manual\n"
 		"lists drivers and their settings.",

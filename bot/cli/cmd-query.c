@@ -38,13 +38,13 @@ static int cmd_query(int argc, char **argv, struct ctx *c)
 		OPT_TEXT('c', "commit", "ID", &f.commit, "only this commit (6 or more digits)"),
 		OPT_TEXT('j', "job", "JOB", &f.job, "only this job: name, glob or id"),
 		OPT_TEXT('m', "machine", "NAME", &f.machine, "only this machine or tbox group"),
-		OPT_TEXT(0, "metric", "GLOB", &f.metric_glob, "only metrics that fit, as in 'perf-stat.*'"),
+		OPT_TEXT(0, "metric", "GLOB", &f.metric_glob, "only matching metrics, as in 'perf-stat.*'"),
 		OPT_TEXT(0, "since", "TIME", &f.since,
-			 "from then on: 2024-05-01, 2024-05-01T12:00 (UTC) or an age like 2d"),
-		OPT_TEXT(0, "until", "TIME", &f.until, "before then"),
-		OPT_TEXT(0, "state", "STATE", &f.state, "only these states (comma between)"),
+			 "only from this time on: 2024-05-01, 2024-05-01T12:00 (UTC) or an age like 2d"),
+		OPT_TEXT(0, "until", "TIME", &f.until, "only before this time"),
+		OPT_TEXT(0, "state", "STATE", &f.state, "only these states (comma-separated)"),
 		OPT_TEXT(0, "verdict", "VERDICT", &f.verdict,
-			 "only runs that ended so (comma between); series: default ok"),
+			 "only runs with these verdicts (comma-separated); series: default ok"),
 		OPT_INT(0, "case", "N", &f.case_id, "only what belongs to this case"),
 		OPT_INT('n', "limit", "N", &f.limit, "the newest N rows (default: all)"),
 		OPT_END,
@@ -77,10 +77,10 @@ const struct verb verb_query = {
 		"\n"
 		"series needs --metric and gives one row per build, job and tbox group: the number of boots and runs, the mean over\n"
 		"boots (runs of one boot are averaged first), the standard deviation over boots in per cent of the mean (population,\n"
-		"as in the reports), the least and the greatest value. Only runs with the verdict ok count, unless --verdict says\n"
+		"as in the reports), the smallest and the largest value. Only runs with the verdict ok count, unless --verdict says\n"
 		"otherwise.\n"
 		"\n"
-		"checks tells whether the tests were valid: what each check of a run saw. --state fail shows what made runs untrusted.\n"
+		"checks shows whether the tests were valid: what each check of a run saw. --state fail shows what made runs untrusted.\n"
 		"\n"
 		"  kperfbot query series --metric stress-ng.sockfd.ops_per_sec --tree net-next --since 14d\n"
 		"  kperfbot query runs --verdict crashed,boot-failed --csv\n"

@@ -176,7 +176,7 @@ static int run_report(int argc, char **argv, struct ctx *c)
 	for (size_t i = 0; i < n; i++)
 		opts[i] = (struct opt)OPT_FLAG(0, reporters()[i]->name, &chosen[i], reporters()[i]->help);
 	opts[n] = (struct opt)OPT_FLAG('f', "force", &force,
-		"send: once more after it failed, or after it was not known whether it was sent");
+		"send: again after it failed, or where it is not known whether it was sent");
 	opts[n + 1] = (struct opt)OPT_END;
 	r = verb_options(&verb_report, &argc, &argv, opts, c);
 	if (r >= 0)
@@ -185,7 +185,7 @@ static int run_report(int argc, char **argv, struct ctx *c)
 		return verb_usage(c, "report show CASE, report render CASE or report send CASE");
 	r = parse_i64(argv[1], &id);
 	if (r < 0)
-		return verb_usage(c, "'%s' is no number of a case; 'kperfbot case list' has them", argv[1]);
+		return verb_usage(c, "'%s' is not the number of a case; 'kperfbot case list' shows them", argv[1]);
 	way = chosen_way(chosen);
 	if (!way)
 		return verb_usage(c, "%s", err_msg());

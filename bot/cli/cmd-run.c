@@ -354,7 +354,7 @@ static int count(struct ctx *c, struct waiting *w, const struct scope *s, const 
 		r = store_profile_get(c->store, b.id, s->job.id, s->machine.tbox_group, &p);
 	*ret_good = r >= 0;
 	if (r == -ENOENT)
-		r = err_set(-EIO, "%s", t.result ? t.result : "the count came to no end");
+		r = err_set(-EIO, "%s", t.result ? t.result : "the count did not finish");
 	if (r >= 0)
 		r = p.path ? print_top(c, &p) : print_watched(c, &p);
 	db_profile_release(&p);
@@ -468,7 +468,7 @@ static int run_run(int argc, char **argv, struct ctx *c)
 	int r = verb_options(&verb_run, &argc, &argv, opts, c);
 
 	if (r < 0 && (argc < 1 || !o.commit))
-		r = verb_usage(c, "run wants a job and --commit REV; --help tells more");
+		r = verb_usage(c, "run needs a job and --commit REV; see --help");
 	else if (r < 0 && (o.n < 1 || o.n > 10000))
 		r = verb_usage(c, "-n is a number of boots from 1 to 10000, not %" PRId64, o.n);
 	if (r >= 0) {

@@ -90,12 +90,12 @@ int cmd_bisect_simulate(int argc, char **argv, struct ctx *ctx)
 		OPT_DOUBLE(0, "skip", "F", &c.skip, "share of commits that do not build"),
 		OPT_DOUBLE(0, "second", "S", &c.second, "a second step of S standard deviations at another commit"),
 		OPT_FLAG(0, "null", &c.null, "no effect at all"),
-		OPT_DOUBLE(0, "confidence", "C", &c.confidence, "asked probability of the answer (0.95)"),
+		OPT_DOUBLE(0, "confidence", "C", &c.confidence, "probability that the answer must reach (0.95)"),
 		OPT_DOUBLE(0, "boot-cost", "SEC", &c.boot_cost, "cost of a boot (1)"),
 		OPT_DOUBLE(0, "build-cost", "SEC", &c.build_cost, "cost of a build (two boots; 0 with --known-means)"),
-		OPT_INT(0, "max-boots", "N", &max_boots, "give up beyond (2000)"),
+		OPT_INT(0, "max-boots", "N", &max_boots, "boots after which a search gives up (2000)"),
 		OPT_INT(0, "trials", "T", &trials, "searches to play (1000)"),
-		OPT_INT(0, "seed", "X", &seed, "of the random numbers (1)"),
+		OPT_INT(0, "seed", "X", &seed, "seed of the random numbers (1)"),
 		OPT_END,
 	};
 

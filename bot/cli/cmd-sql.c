@@ -27,7 +27,7 @@ const struct verb verb_sql = {
 	.summary = "one SQL statement on the database, for reading only",
 	.text = "For questions that query does not know. The tables are described in db/schema.sql; the view v_points joins them\n"
 		"and stays as it is between versions. Times are microseconds since the epoch: iso_time(x) makes them readable.\n"
-		"stddev_pop(x) is there beside SQLite's own functions.\n"
+		"stddev_pop(x) comes on top of SQLite's own functions.\n"
 		"\n"
 		"  kperfbot sql \"SELECT commit_oid, avg(value) FROM v_points WHERE metric = 'time.elapsed' GROUP BY 1\"",
 	.run = cmd_sql,

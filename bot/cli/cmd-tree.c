@@ -27,10 +27,10 @@ static int check_add(const struct tree_config *t, const struct tree_verb *o)
 	_cleanup_buf_ struct buf text = {0};
 
 	if (!config_name_ok(t->name))
-		return err_set(-EINVAL, "'%s' is no name for a tree; use at most 64 letters, digits, '-', '_' and '.'",
+		return err_set(-EINVAL, "'%s' is not a valid name for a tree; use at most 64 letters, digits, '-', '_' and '.'",
 			       t->name);
 	if (t->program != (t->artefact != NULL))
-		return err_set(-EINVAL, t->program ? "a program's tree wants --artefact, the file that its build makes"
+		return err_set(-EINVAL, t->program ? "a program's tree needs --artefact, the file that its build makes"
 						    : "--artefact belongs to --program");
 	if (t->program && tree_options_given(&o->of_tree, "kconfig"))
 		return err_set(-EINVAL, "a program has no --kconfig");
@@ -66,7 +66,7 @@ static int config_of(const char *name, const struct tree_config *old, const stru
 static void note_file(const struct ctx *c, const char *name, const char *instead)
 {
 	if (config_tree(&c->config, name))
-		term_printf(stderr, "kperfbot: note: '%s' stands in '%s', too, which the daemon takes at its next "
+		term_printf(stderr, "kperfbot: note: '%s' is in '%s', too, which the daemon takes at its next "
 			    "start or SIGHUP: %s there\n", name, c->config.dir, instead);
 }
 
@@ -363,7 +363,7 @@ static void list_untaken(struct table *t, struct ctx *c, const struct db_tree *k
 		table_text(t, 4, x->kconfig);
 		joined(t, 5, &x->jobs);
 		table_int(t, 6, 0);
-		table_text(t, 7, "not fetched yet: the daemon does it once it runs, or 'kperfbot tree fetch'");
+		table_text(t, 7, "not fetched yet: the daemon does that once it runs, or 'kperfbot tree fetch'");
 	}
 }
 
@@ -430,10 +430,10 @@ static int run(int argc, char **argv, struct ctx *c)
 {
 	_cleanup_(release_options) struct tree_verb o = {0};
 	struct opt opts[TREE_OPTIONS + 6] = {
-		[TREE_OPTIONS] = OPT_FLAG(0, "untrusted", &o.untrusted, "take that back"),
+		[TREE_OPTIONS] = OPT_FLAG(0, "untrusted", &o.untrusted, "undo --trusted"),
 		OPT_FLAG(0, "on", &o.on, "watch it; a new one is watched unless --off is given"),
 		OPT_FLAG(0, "off", &o.off, "do not watch it (yet)"),
-		OPT_FLAG(0, "repair", &o.repair, "fetch: look through the whole mirror and get what is missing anew"),
+		OPT_FLAG(0, "repair", &o.repair, "fetch: check the whole mirror and fetch what is missing"),
 		OPT_FLAG(0, "purge", &o.purge, "remove: erase its builds, runs and cases too"),
 		OPT_END,
 	};

@@ -133,7 +133,7 @@ static int beside(struct store *s, const struct column *c, const struct db_measu
 			*ret = m;
 	}
 	if (found > 1)
-		return err_set(-EINVAL, "'%s' fits %zu jobs of commit '%.12s': write the id of one", c->spec, found,
+		return err_set(-EINVAL, "'%s' matches %zu jobs of commit '%.12s': write the id of one", c->spec, found,
 			       c->commit);
 	return found == 1;
 }
@@ -150,7 +150,7 @@ static int nothing_fits(const struct columns *c, const struct place_filter *f)
 	}
 	return err_set(-ENOENT, "these commits were never measured with %s on the same machine%s",
 		       variants ? "these variants of one job" : "the same job",
-		       f->tree || f->job || f->machine || f->kconfig ? " that fits the options" : "");
+		       f->tree || f->job || f->machine || f->kconfig ? " that matches the options" : "");
 }
 
 /* The one combination of tree, kconfig, job and machine in which all were measured. */

@@ -236,7 +236,7 @@ static void legend(const struct view *v, FILE *out)
 
 		term_printf(out, "%s\n", safe);
 	}
-	term_printf(out, "%zu of %zu metrics changed, of these at most %.3g%% by chance", v->r->changed, v->r->n_rows,
+	term_printf(out, "%zu of %zu metrics changed, at most %.3g%% of them by chance", v->r->changed, v->r->n_rows,
 		    100 * v->cfg->fdr);
 	if (isfinite(v->r->between_share))
 		term_printf(out, "; %.0f%% of the spread is between boots", 100 * v->r->between_share);

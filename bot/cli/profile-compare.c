@@ -55,7 +55,7 @@ static int choose(const struct profile_question *q, const struct list l[2], char
 				"commit '%.12s' has no profile yet; 'kperfbot run JOB --commit %.12s --profile' makes one",
 				oid[k], oid[k]);
 	return err_set(-ENOENT, "there is no job and machine with profiles of both commits%s",
-		       q->tree || q->job || q->machine || q->kconfig ? " that fits the options" : "");
+		       q->tree || q->job || q->machine || q->kconfig ? " that matches the options" : "");
 }
 
 static int load_commits(struct ctx *c, const struct profile_question *q, const char *const rev[2], struct profile p[2])
@@ -102,7 +102,7 @@ static int load(struct ctx *c, const struct profile_question *q, const char *con
 	if (!a && !b)
 		return load_commits(c, q, arg, p);
 	if (!a || !b)
-		return err_set(-ENOENT, "'%s' is no profile file and no folder with a " PROFILE_FILE, arg[a ? 1 : 0]);
+		return err_set(-ENOENT, "'%s' is neither a profile file nor a folder with a " PROFILE_FILE, arg[a ? 1 : 0]);
 	r = profile_read(a, &p[0]);
 	return r < 0 ? r : profile_read(b, &p[1]);
 }

@@ -236,12 +236,12 @@ static const char *phase_word(enum forecast_phase f)
 static const char *what_happened(struct progress *p, const struct forecast_work *w, const struct forecast_costs *costs,
 				 size_t changes)
 {
-	const char *what = changes ? "more is needed than was thought" : NULL;
+	const char *what = changes ? "more is needed than expected" : NULL;
 
 	if (costs->boot.hi > p->costs.boot.hi)
-		what = "boots take longer than was thought";
+		what = "boots take longer than expected";
 	if (costs->build.hi > p->costs.build.hi)
-		what = "builds take longer than was thought";
+		what = "builds take longer than expected";
 	if (w->phase != p->phase) {
 		what = phase_word(w->phase);
 		p->phase_boots = p->phase_builds = 0;

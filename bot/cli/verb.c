@@ -76,7 +76,7 @@ static int check_place(const struct verb *v, const struct opt *opts, int argc, c
 		for (size_t k = 0; startswith(argv[i], "--") && k < ARRAY_SIZE(general); k++)
 			if (startswith(argv[i] + 2, general[k]) && strchr("=", argv[i][2 + strlen(general[k])]) &&
 			    !has_option(opts, general[k]))
-				return err_set(-EINVAL, "'%s' stands before the verb: kperfbot --%s%s %s ...", argv[i],
+				return err_set(-EINVAL, "'%s' goes before the verb: kperfbot --%s%s %s ...", argv[i],
 					       general[k], k < 2 ? " DIR" : "", v->name);
 	return 0;
 }

@@ -8,7 +8,7 @@ WORDS_DEFINE(sandbox, SANDBOX_MODES, "sandbox");
 
 static const struct setting main_settings[] = {
 	SETTING(config, state_dir, "state_dir", "database, mirrors, results; for kperfbot alone, mode 0700",
-		.otherwise = "/var/lib/kperfbot, of a user ~/.local/state/kperfbot"),
+		.otherwise = "/var/lib/kperfbot; for a user ~/.local/state/kperfbot"),
 	SETTING(config, cache_dir, "cache_dir",
 		"finished builds, their objects, root images: may be deleted at any time",
 		.otherwise = "~/.cache/kperfbot"),
@@ -21,15 +21,15 @@ static const struct setting main_settings[] = {
 	SETTING_WORD(config, sandbox, "sandbox", &sandbox_words,
 		     "where code of trees runs; with none it has the robot's own rights, and each report says so",
 		     .dflt = "box"),
-	SETTING(config, build_memory_mb, "build_memory_mb", "all of a build together, with its /tmp", .min = 128,
+	SETTING(config, build_memory_mb, "build_memory_mb", "memory of a whole build, with its /tmp", .min = 128,
 		.max = 1 << 24, .otherwise = "8192, or 3/4 of the machine's"),
-	SETTING(config, build_disk_mb, "build_disk_mb", "what a build's folders may hold", .min = 16, .max = 1 << 24,
+	SETTING(config, build_disk_mb, "build_disk_mb", "disk space for a build's folders", .min = 16, .max = 1 << 24,
 		.otherwise = "16384"),
 	SETTING(config, build_files, "build_files", "how many files a build's folders may hold", .min = 100,
 		.max = 1 << 30,
 		.otherwise = "1000000"),
 	SETTING_TIME(config, build_timeout_s, "build_timeout",
-		     "limit for a build, as are 20 times the usual clean build of the tree", .min = 1, .max = 7 * 86400,
+		     "limit for a build; 20 times the tree's usual clean build is another", .min = 1, .max = 7 * 86400,
 		     .dflt = "2h"),
 	SETTING_END,
 };
@@ -40,19 +40,19 @@ static const struct setting judge_settings[] = {
 		.max = 0.999999, .dflt = "0.99"),
 	SETTING(config, min_effect, "min_effect", "smallest relative change of interest; jobs may ask for more",
 		.min = 1e-6, .max = 1, .dflt = "0.001"),
-	SETTING(config, min_boots, "min_boots", "boots a side, at least", .min = 2, .max = 1000, .dflt = "3"),
-	SETTING(config, max_boots, "max_boots", "boots a side, at most; then: no change shown", .min = 2, .max = 10000,
+	SETTING(config, min_boots, "min_boots", "boots per side, at least", .min = 2, .max = 1000, .dflt = "3"),
+	SETTING(config, max_boots, "max_boots", "boots per side, at most; then: no change shown", .min = 2, .max = 10000,
 		.dflt = "40"),
 	SETTING(config, proof_boots, "proof_boots",
 		"boots of culprit and parent each, at least (3 on deterministic machines)", .min = 2, .max = 1000,
 		.dflt = "5"),
 	SETTING(config, proof_aligned, "proof_aligned",
-		"every proof once more with functions aligned to 64 bytes: is it code layout?"),
+		"repeat every proof with functions aligned to 64 bytes: is it code layout?"),
 	SETTING(config, detect_boots, "detect_boots",
 		"boots for a provisional change point of a stored series; 0: series are not looked at", .min = 0,
 		.max = 100,
 		.dflt = "3"),
-	SETTING(config, reach, "reach", "one more boot sees whether the job runs what changed", .dflt = "true"),
+	SETTING(config, reach, "reach", "one more boot checks whether the job runs what changed", .dflt = "true"),
 	SETTING_END,
 };
 static const struct setting mail_settings[] = {
@@ -61,8 +61,8 @@ static const struct setting mail_settings[] = {
 		.dflt = "kperfbot@localhost.localdomain"),
 	SETTING(config, mail_allow, "allow", "globs of addresses that may get mail ('*': all)", .otherwise = "nobody"),
 	SETTING(config, mail_always_cc, "always_cc",
-		"addresses that get a copy of each report, where 'allow' lets them"),
-	SETTING(config, mail_max_recipients, "max_recipients", "addresses of one report, at most", .min = 1,
+		"addresses that get a copy of each report, if 'allow' lets them through"),
+	SETTING(config, mail_max_recipients, "max_recipients", "recipients of one report, at most", .min = 1,
 		.max = 1000,
 		.dflt = "20"),
 	SETTING(config, mail_max_per_day, "max_per_day", "reports for one address within 24 hours; more wait", .min = 1,
@@ -89,14 +89,14 @@ static const struct setting tree_settings[] = {
 	SETTING(tree_config, jobs, "jobs", "jobs to run on each new head"),
 	SETTING(tree_config, patches, "patches", "patch series to try on each new head; none: the plain head, too"),
 	SETTING(tree_config, machine, "machine", "test machine",
-		.otherwise = "a deterministic one, for programs the robot's own"),
-	SETTING(tree_config, max_commits, "max_commits", "longest range to compare; behind it the merge base is taken",
+		.otherwise = "a deterministic one; for programs, the robot's own"),
+	SETTING(tree_config, max_commits, "max_commits", "longest range to compare; beyond it the merge base is taken",
 		.min = 1, .max = 1000000, .dflt = "20000"),
 	SETTING(tree_config, branch_label, "branch_label", "branch label in the subject of reports"),
 	SETTING(tree_config, mail_cc, "mail_cc", "addresses that get a copy of each report"),
 	SETTING(tree_config, build_command, "build_command", "program: how to build it", .otherwise = TREE_COMMAND),
 	SETTING(tree_config, artefact, "artefact",
-		"program: file or folder that the build leaves, to be kept; needed there"),
+		"program: file or folder of the build that is to be kept; needed"),
 	SETTING(tree_config, trusted, "trusted",
 		"program: it may do all that the robot may, network included, when it is measured"),
 	SETTING_END,
@@ -108,8 +108,8 @@ static const struct setting tree_marks[] = {
 };
 const struct setting canary_settings[] = {
 	SETTING(canary_config, job, "job", "job that the canary runs; needed"),
-	SETTING(canary_config, commit, "commit", "what it runs on: an id or a tag; needed"),
-	SETTING(canary_config, tree, "tree", "where that is", .otherwise = "the tree that is measured"),
+	SETTING(canary_config, commit, "commit", "commit that it runs on: an id or a tag; needed"),
+	SETTING(canary_config, tree, "tree", "tree of that commit", .otherwise = "the tree that is measured"),
 	SETTING_END,
 };
 
@@ -166,7 +166,7 @@ int tree_config_from_db(const struct db_tree *t, struct tree_config *ret)
 	struct tree_config c = {.enabled = t->enabled, .program = streq(t->kind, "program")};
 
 	if (!o)
-		return err_set(-EBADMSG, "tree '%s': its settings in the database are no JSON object", t->name);
+		return err_set(-EBADMSG, "tree '%s': its settings in the database are not a JSON object", t->name);
 	c.name = xstrdup(t->name);
 	c.url = xstrdup(t->url);
 	settings_from_json(tree_settings, &c, o);

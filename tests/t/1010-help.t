@@ -28,7 +28,7 @@ is "$(field "$dir/out" 'o["folder"], len(o["trees"]) > 2, o["trees"][0]["enabled
 "$kperfbot" --state >"$dir/out" 2>&1; is $? 2 "--state without a folder"
 has "$dir/out" "option '--state' needs a folder"
 "$kperfbot" run x --state "$dir" >"$dir/out" 2>&1; is $? 2 "--state behind the verb"
-has "$dir/out" "'--state' stands before the verb: kperfbot --state DIR run"
+has "$dir/out" "'--state' goes before the verb: kperfbot --state DIR run"
 "$kperfbot" --state "$dir/none" query cases --state found >"$dir/out" 2>&1; is $? 3 "where a verb has such an option it is that one"
 "$kperfbot" detect "$dir" >"$dir/out" 2>&1; is $? 2 "a folder is no file"
 refused() { # TEXT COMMAND...: the value is named
@@ -37,11 +37,11 @@ refused() { # TEXT COMMAND...: the value is named
 }
 refused "not -3" run job --commit main -n -3
 refused "not 1.5" bisect a b --confidence 1.5
-refused "--fdr lies between 0 and 1, not 2" compare a b --fdr 2
-refused "--confidence lies between 0 and 1, not 0" compare a b --confidence 0
+refused "--fdr must lie between 0 and 1, not 2" compare a b --fdr 2
+refused "--confidence must lie between 0 and 1, not 0" compare a b --confidence 0
 refused "not 0" tree add x /nowhere --max-commits 0
-refused "--min-segment is a number of commits from 1 on, not 0" detect x.csv --min-segment 0
-refused "--penalty is a number from 0 on, not -1" detect x.csv --penalty -1
+refused "--min-segment is a number of commits, 1 or more, not 0" detect x.csv --min-segment 0
+refused "--penalty is a number, 0 or more, not -1" detect x.csv --penalty -1
 refused "the configuration folder 'README.md' is no folder" config check README.md
 is "$("$kperfbot" --version)" "kperfbot $(cat VERSION)" "--version is that of the file VERSION"
 is "$(sed -n "s/^## //p" NEWS.md | head -1)" "$(cat VERSION)" "and NEWS.md begins with it"

@@ -40,7 +40,7 @@ says() { # STATUS TEXT COMMAND...
 }
 kp tree fetch small >"$dir/out" 2>&1 || { kp daemon --until-idle >>"$dir/out" 2>&1; kp tree fetch small >>"$dir/out" 2>&1; }
 base=$(short start)
-says 2 "'v1.1' ($(short v1.1)) is no ancestor of 'v1.2' ($(short v1.2)): they parted at their merge base $base (\"it's the start\")" \
+says 2 "'v1.1' ($(short v1.1)) is not an ancestor of 'v1.2' ($(short v1.2)): they parted at their merge base $base (\"it's the start\")" \
 	bisect v1.1 v1.2 --tree small --job local-bench
 has "$dir/out" "kperfbot --config $dir/etc bisect $base v1.2 --job local-bench --tree small"
 says 2 "the two are swapped, GOOD is the older one: kperfbot --config $dir/etc bisect start v1.2 --mail" bisect v1.2 start --mail

@@ -109,7 +109,7 @@ before=$(runs)
 wait_for 60 more_runs "$before"
 kill -INT $pid; end
 is $status 130 "bisect is stopped"
-has "$dir/out" "the search ends here; the same command goes on with it"
+has "$dir/out" "the search stops here; the same command resumes it"
 quiet "bisect"
 is "$(db "SELECT state FROM comparison WHERE base <> head")" cancelled "the question is"
 before=$(runs)

@@ -132,7 +132,7 @@ refuse "an unknown rule" "'moderated' or 'lkp'" compare a.csv b.csv --rule best
 refuse "a history below 0" "--history is a number of builds, not -1" compare a.csv b.csv --history=-1
 run compare a.csv b.csv --metric nosuch
 [ $status = 3 ]; ok $? "a metric that is nowhere: 3"
-has "no metric of these builds fits 'nosuch'" "and says so" err
+has "no metric of these builds matches 'nosuch'" "and says so" err
 printf 'metric,run,value\nm\033[31m,1,1\nm\033[31m,2,2\n' >escape.csv
 run compare --runs escape.csv escape.csv
 grep -q "$(printf '\033')" out; [ $? = 1 ]; ok $? "no escape sequence in the head of a table"

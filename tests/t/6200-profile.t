@@ -70,7 +70,7 @@ mv "$dir/k/System.map" "$dir/k/none"
 boot x --profile; [ $? != 0 ]; ok $? "no symbols: no profile"
 has "$dir/log" "System.map"
 mv "$dir/k/none" "$dir/k/System.map"
-is "$(kp compare --profile "$dir/a" "$dir/k" 2>&1 | grep -c 'is no profile file')" 1 "what is no profile is named"
+is "$(kp compare --profile "$dir/a" "$dir/k" 2>&1 | grep -c 'is neither a profile file')" 1 "what is no profile is named"
 head -c 100 "$dir/a/profile.zst" >"$dir/cut.zst"
 kp compare --profile "$dir/a" "$dir/cut.zst" >"$dir/out" 2>"$dir/log"; is $? 1 "a torn profile is refused"
 

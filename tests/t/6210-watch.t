@@ -37,7 +37,7 @@ is "$(hits write_null)" "[500]" "so did write_null"
 is "$(hits write_full)" "[0]" "write_full was watched in vain"
 is "$(hits no_such_function)" "[]" "what the kernel does not have is in no line"
 kp machine boot qemu --image "$dir/k/bzImage" --job dd --out "$dir/b" --watch 'a;b' >"$dir/out" 2>"$dir/log"; is $? 2 "no name of a function"
-has "$dir/log" "is no name of a function"
+has "$dir/log" "is not the name of a function"
 
 # the same by kprobes, where the profiler is not to be had: another user of ftrace is left alone
 cp -r "$root/jobs" "$dir/jobs" && mkdir -p "$dir/data" && for f in "$root"/*; do ln -sf "$f" "$dir/data/"; done
