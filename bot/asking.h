@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: GPL-2.0-or-later */
 /*
  * asking.h - work that somebody waits for. "run" and "bisect" hold a lock on a file of the folder STATE/asking that
- * says what they asked for. Who is stopped takes it back; of who died (kill -9, a lost connection) the lock is free
- * while the file is still there, and the next to plan takes the work back. What was measured stays.
+ * says what they asked for. A command that is stopped takes it back. One that died (kill -9, a lost connection) leaves
+ * the file without a lock, and the next to plan takes the work back. What was measured stays.
  */
 #ifndef KPB_BOT_ASKING_H
 #define KPB_BOT_ASKING_H

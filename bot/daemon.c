@@ -178,8 +178,8 @@ static int copy_yaml(const char *from, const char *to)
 	return r;
 }
 
-/* Workers get the configuration that we have, also while somebody edits the files: a copy, which must itself be without
- * mistakes (it is not where a file beside is needed); else the folder as it is. */
+/* Workers read a snapshot of the configuration, so edits in progress cannot reach them. A copy that has mistakes by
+ * itself, because it needs a file beside it, is not used: then they read the folder. */
 static void give_config(struct daemon *d)
 {
 	_cleanup_free_ char *top = xasprintf("%s/daemon-config", d->c->config.state_dir);

@@ -33,7 +33,8 @@ struct program_def {
 	struct kpi_def *kpi;
 	size_t n_kpis, cap_kpis;
 	struct strv packages, programs; /* Debian packages; commands */
-	struct strv own, own_source;    /* programs of ours that go along, and their C text for where they are not */
+	struct strv own, own_source;    /* helper programs shipped with the job, and their
+					   source for hosts without the binary */
 	struct need_def *need;
 	size_t n_needs, cap_needs;
 	double time_limit_s;            /* of everything but the parameters that are times */

@@ -5,7 +5,7 @@
  * the same decisions.
  *
  *	branch moved   -> comparison (base, head, job, machine)
- *	comparison     -> build tasks, interleaved run tasks, verdict: same | different | broken
+ *	comparison     -> build tasks, interleaved run tasks, verdict: same | no change shown | different | broken
  *	broken         -> where the head alone fails: a case, too, about the failure (failure.c)
  *	different      -> case: bisecting -> proving -> found -> reported, or unmailed (by hand), or undelivered
  *
