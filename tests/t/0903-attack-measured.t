@@ -102,5 +102,5 @@ kp config check >"$dir/out" 2>&1
 has "$dir/out" "'sandbox' takes 'box' or 'none'"
 "$kperfbot" tree --help >"$dir/out" 2>&1
 has "$dir/out" "--trusted"
-has "$dir/out" "Say it of your own trees only"
+has "$dir/out" "Use it for your own trees only"
 done_testing
