@@ -344,6 +344,13 @@ static void plan(struct daemon *d)
 		free(d->last_plan_error);
 		d->last_plan_error = NULL;
 	}
+	for (size_t i = 0; i < d->troubles.n; i++) {
+		struct trouble *t = &d->troubles.v[i];
+
+		if (t->unheard && t->text)
+			log_warn("planning: %s; it is tried again", t->text);
+		t->unheard = false;
+	}
 	d->waiting = e.waiting;
 	e.waiting = (struct strv){0};
 	engine_release(&e);

@@ -154,18 +154,20 @@ static void keep_text(struct engine *e, enum planned kind, int64_t id, const cha
 
 static void tell(struct engine *e, struct trouble *t, const char *text, double wait_s)
 {
-	int64_t cmp = comparison_of(e, t->kind, t->id);
+	int64_t cmp = comparison_of(e, t->kind, t->id), last;
 
 	if (streq(t->text, text) && wait_s < WAIT_MAX_S)
 		return;
 	free(t->text);
 	t->text = xstrdup(text);
 	keep_text(e, t->kind, t->id, text);
+	last = store_last_event(e->store);
 	if (t->kind == PLAN_BRANCH) /* the text names it */
 		store_event(e->store, 0, 0, 0, "%s; it is tried again", text);
 	else
 		store_event(e->store, t->kind == PLAN_CASE ? t->id : 0, cmp, 0, "%s %" PRId64 ": %s; it is tried again",
 			    nouns[t->kind], t->id, text);
+	t->unheard = store_last_event(e->store) == last;
 }
 
 static int over(struct engine *e, struct trouble *t)

@@ -6,9 +6,10 @@
 #define KPB_BOT_ENGINE_TROUBLE_H
 #include "bot/engine/engine.h"
 
-/* next: by mono_usec() */
+/* next: by mono_usec(). unheard: the event that tells of it could not be stored, on a full disk, say; who plans says it
+ * another way and clears this. */
 enum planned { PLAN_CASE, PLAN_COMPARISON, PLAN_BRANCH };
-struct trouble { enum planned kind; int64_t id; int times; bool final, met; usec_t next; char *text; };
+struct trouble { enum planned kind; int64_t id; int times; bool final, met, unheard; usec_t next; char *text; };
 struct troubles { struct trouble *v; size_t n, cap; };
 void troubles_release(struct troubles *t);
 void troubles_try_now(struct troubles *t);              /* for a changed configuration */
